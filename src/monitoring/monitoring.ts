@@ -10,53 +10,53 @@ import { createConnect } from './checks/connect.ts';
 import { createNameLookup } from './checks/name-lookup.ts';
 import { type CheckTypes, shippedTypes } from './checks/registry.ts';
 import { createSsrfGuard } from './checks/ssrf-guard.ts';
-import { createConnectivity } from './connectivity/connectivity.ts';
+import { Connectivity } from './connectivity/connectivity.ts';
 import { createProbe } from './connectivity/probe.ts';
-import { type History, openHistory as openFileHistory } from './history/history.ts';
+import { type MonitorHistory, openHistory as openFileHistory } from './history/history.ts';
 import { MAX_MONITORS, openMonitors } from './monitors/monitors.ts';
-import { createProvisioning, standingMonitors } from './provisioning/provisioning.ts';
+import { listExisting, Provisioning } from './provisioning/provisioning.ts';
 import { type MonitorsFile, readMonitorsFile } from './provisioning/read.ts';
-import { createCheckRunner } from './scheduler/check-runner.ts';
+import { CheckRunner } from './scheduler/check-runner.ts';
 import { roomForChecks } from './scheduler/room-for-checks.ts';
-import { type Clock, systemClock } from './time/clock.ts';
+import { type ServiceClock, systemClock } from './time/clock.ts';
 
 export interface MonitoringOptions {
   kit: ServerKit;
   keys: Keys;
   store: Store;
-  /** Networks that checks may reach besides the public internet, CIDRs. */
+  /** Private networks that checks may reach, CIDRs. */
   allowPrivate: string[];
-  /** What tells that this machine's own network is there, `ip` or `ip:port`; its resolvers when there is none. */
+  /** Addresses that prove this machine's network works, `ip` or `ip:port`; its resolvers by default. */
   networkAnchors?: string[];
-  /** Where clients reach this service; stands in push URLs. */
+  /** This service's address for clients, which push URLs contain. */
   addressFor: AddressFor;
-  /** Of this program; checks name it to their targets. */
+  /** The program's version, which checks send to their targets. */
   version: string;
   log: Logger;
-  clock?: Clock;
-  /** Where results, hours and incidents are kept; in files of the store when absent. `owns` tells the monitors checked here. */
+  clock?: ServiceClock;
+  /** Defaults to a history in the store's files. */
   openHistory?: OpenHistory;
-  /** Monitors that all processes on the store take together; what one process can check when absent. */
+  /** Maximum of all processes on the store together; by default, as many as one process can check. */
   maxMonitors?: number;
-  /** What the clock of a shared store may be set back by without a change being missed; 30 s when absent. */
+  /** A shared store's clock may be set back by this much; 30 s by default. */
   changesOverlapMs?: number;
-  /** What declares monitors, a file or folder; without it those that were declared are as all others. */
+  /** A file or folder that declares monitors. Without it, declared monitors are like all others. */
   monitorsFile?: Omit<MonitorsFile, 'allowPrivate'>;
-  /** The types of check that there are; those that the service comes with when absent. */
+  /** Defaults to the types that the service comes with. */
   types?: CheckTypes;
 }
 
-/** Opens the history of the monitors. */
+/** `owns` is true for monitors that this process checks. */
 export type OpenHistory = (options: {
   store: Store;
   owns: (monitor: string) => boolean;
   wallMs: () => number;
   log: Logger;
-}) => Promise<History> | History;
+}) => Promise<MonitorHistory> | MonitorHistory;
 
 /**
- * The monitoring service of the contract: adds its API to the server and watches the monitors in the store.
- * Throws when a network in `allowPrivate` is none, and `CorruptDocumentError` when a monitor cannot be read.
+ * The monitoring service of the contract: adds its API to the server and checks the monitors in the store.
+ * Throws if a network in `allowPrivate` is invalid, and `CorruptDocumentError` if a monitor can't be read.
  */
 export async function createMonitoring(options: MonitoringOptions) {
   const {
@@ -92,41 +92,18 @@ export async function createMonitoring(options: MonitoringOptions) {
     changesOverlapMs: options.changesOverlapMs,
     log,
   });
-  const { networkAnchors } = options;
-  const probe = createProbe({ anchors: networkAnchors?.length ? networkAnchors : undefined });
-  const connectivity = createConnectivity({
-    probe: probe.isThere,
-    nowMs: clock.wallMs,
-    onLost(sinceMs) {
-      log.warn(
-        { since: new Date(sinceMs).toISOString() },
-        "this machine's network is down; targets cannot be checked until it is back",
-      );
-      runner.setNetwork(false);
-      askWhetherBack();
-    },
-    onBack(sinceMs) {
-      log.info(
-        { since: new Date(sinceMs).toISOString() },
-        "this machine's network is back; checking targets again",
-      );
-      runner.setNetwork(true);
-    },
+  const network = watchNetwork({
+    anchors: options.networkAnchors,
+    clock,
+    log,
+    onChange: (isUp) => runner.setNetwork(isUp),
   });
-  let cancelAsking = () => {};
-  function askWhetherBack() {
-    cancelAsking = clock.after(ASK_WHETHER_BACK_MS, () => {
-      void connectivity.askWhetherBack().then(() => {
-        if (connectivity.lost) askWhetherBack();
-      });
-    });
-  }
 
-  const runner = createCheckRunner({
+  const runner = new CheckRunner({
     monitors,
     leases: store.leases,
     history,
-    connectivity,
+    connectivity: network.connectivity,
     check,
     types,
     maxInFlight: await roomForChecks(log),
@@ -151,28 +128,32 @@ export async function createMonitoring(options: MonitoringOptions) {
   });
   const provisioning =
     monitorsFile &&
-    createProvisioning({
+    new Provisioning({
       path: monitorsFile.path,
       read: (signal) =>
         readMonitorsFile({ ...monitorsFile, allowPrivate: options.allowPrivate }, signal),
-      ...{ monitors, runner, store, clock, log },
+      monitors,
+      runner,
+      store,
+      clock,
+      log,
       maxMonitors: maxMonitors ?? MAX_MONITORS,
       metrics: kit.metrics,
     });
   return {
-    /** What keeps monitors as a file declares them, where there is one. */
+    /** Undefined without a file that declares monitors. */
     provisioning,
     /** All monitors, with their secrets. */
-    standing: () => standingMonitors(monitors),
-    /** Begins to check; call once the server listens. */
+    standing: () => listExisting(monitors),
+    /** Starts to check; call it once the server listens. */
     start(): void {
-      if (!probe.canTell()) log.info(OWN_NETWORK_UNKNOWN);
+      if (!network.canTell()) log.info(OWN_NETWORK_UNKNOWN);
       runner.start();
       provisioning?.start();
     },
-    /** Stops checking and waits until everything found is stored. */
+    /** Stops checking and waits until all results are stored. */
     async close(): Promise<void> {
-      cancelAsking();
+      network.close();
       await provisioning?.close();
       await runner.close();
       await monitors.close();
@@ -181,8 +162,49 @@ export async function createMonitoring(options: MonitoringOptions) {
   };
 }
 
-/** While other processes check what this one cannot. */
-const ASK_WHETHER_BACK_MS = 5_000;
+const NETWORK_RETRY_MS = 5_000;
+
+/** Notices when this machine's own network is down, so that its targets don't count as down. Retries until it is back. */
+function watchNetwork(options: {
+  anchors?: string[];
+  clock: ServiceClock;
+  log: Logger;
+  onChange: (isUp: boolean) => void;
+}) {
+  const { anchors, clock, log, onChange } = options;
+  const probe = createProbe({ anchors: anchors?.length ? anchors : undefined });
+  let cancelRetry = () => {};
+
+  const connectivity = new Connectivity({
+    probe: probe.isThere,
+    nowMs: clock.wallMs,
+    onLost(sinceMs) {
+      log.warn(
+        { since: new Date(sinceMs).toISOString() },
+        "this machine's network is down; targets cannot be checked until it is back",
+      );
+      onChange(false);
+      retryLater();
+    },
+    onBack(sinceMs) {
+      log.info(
+        { since: new Date(sinceMs).toISOString() },
+        "this machine's network is back; checking targets again",
+      );
+      onChange(true);
+    },
+  });
+
+  function retryLater() {
+    cancelRetry = clock.after(NETWORK_RETRY_MS, () => {
+      void connectivity.askWhetherBack().then(() => {
+        if (connectivity.lost) retryLater();
+      });
+    });
+  }
+
+  return { connectivity, canTell: probe.canTell, close: () => cancelRetry() };
+}
 
 const OWN_NETWORK_UNKNOWN =
   "all of this machine's resolvers are on loopback, so all targets count as down if its own network fails; to have " +

@@ -103,7 +103,7 @@ async function killRepeatedly(kills: number, seed: number): Promise<number> {
   return answers;
 }
 
-/** What is no longer as it was acknowledged, in words. */
+/** Describes the differences from what was acknowledged. */
 async function lostOf(book: Book, service: { url: string; key: string }): Promise<string[]> {
   const { monitors } = MonitorList.parse(
     await get(service, `${MonitoringPath.monitors}?include_paused=true`),
@@ -137,7 +137,7 @@ function changesOf(told: Told, now: Monitor | undefined): string[] {
   if (shown && changes < (shown.status_changes ?? 0)) {
     problems.push(`it had changed ${shown.status_changes} times, now ${changes}`);
   }
-  // What was under way at the kill may have made it another.
+  // A request that was running at the kill may have changed it.
   const isSame = now.status === shown?.status && now.status_changed_at === shown.status_changed_at;
   // The first status is no change: what was shown while it was PENDING may be UP by now.
   const hadStatus = shown !== undefined && shown.status !== 'PENDING';
@@ -154,7 +154,7 @@ function changesOf(told: Told, now: Monitor | undefined): string[] {
 
 /** Windows that are not as they were acknowledged, or as was asked and not answered; then they count as they are. */
 function lostWindows(told: Told, { status }: Monitor, planned: PlannedWindowList): string[] {
-  // What is paused has no maintenance to come.
+  // A paused monitor has no planned maintenance.
   if (status === 'PAUSED') return [];
   const lengths = planned.windows
     .filter(({ monitor }) => monitor === told.id)

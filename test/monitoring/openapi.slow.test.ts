@@ -39,11 +39,11 @@ const KEY_ROUTES: Array<[method: string, path: string, body?: object]> = [
 ];
 const routes = KEY_ROUTES.map(([method, path, body]) => ({ method, path: documented(path), body }));
 
-/** Documented answers that cannot be had from a service that works, or only after a minute. */
+/** Documented answers that a working service never gives, or only after a minute. */
 const NOT_PROVOKED = / (500|503|408)$/;
 
 test('every answer of the service is as the document describes it, and none is left out', async () => {
-  // What the file is that declares it does not matter here: one that is missing changes nothing.
+  // A missing file is good enough, because it changes nothing.
   const managedBy = { file: 'monitors.yaml', line: 1, key: 'declared' };
   const folder = await folderWithDeclared({
     mon_declared: { monitor: site, maintenance: [], channels: [], managedBy },
@@ -54,7 +54,7 @@ test('every answer of the service is as the document describes it, and none is l
   });
   const { expectDescribed, unseen } = await openApiOf(url);
 
-  /** Asks, and holds the answer to the document; `query` and what stands in the path are not part of its name. */
+  /** Sends a request and checks the answer against the document; its name has no query or path parameters. */
   async function ask(
     method: string,
     path: string,
@@ -72,7 +72,7 @@ test('every answer of the service is as the document describes it, and none is l
     type = 'application/json',
     bearer = key,
   ): RequestInit => ({
-    ...(body === undefined ? {} : { body }),
+    body,
     headers: {
       ...(body === undefined ? {} : { 'content-type': type }),
       authorization: `Bearer ${bearer}`,
@@ -179,7 +179,7 @@ test('every answer of the service is as the document describes it, and none is l
   const used = await createKey();
   const withUsed = sent(undefined, '', used);
   let { status } = await ask('get', MONITORS, withUsed);
-  // Many of the same answer, of which the first and the last are checked.
+  // Repeats a request, and checks the first and the last answer.
   while (status === 200) ({ status } = await call('GET', MONITORS, { key: used }));
   for (const { method, path } of routes) {
     expect((await ask(method, path, { ...withUsed, id })).status).toBe(429);

@@ -62,7 +62,7 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
     const { a, start, query } = await startReplicas(1);
     const site = await startSite();
     const { id } = await a.create(http(site.url('/counted')));
-    const handed = () => query('select extra::text from #.register where extra is not null');
+    const handed = () => query('select extra::text from #.shared_value where extra is not null');
     await eventually(async () => (await handed()).length === 1);
     // The status that the first check found was stored before its result was counted.
     await a.call('POST', `${MONITORS}/${id}/check`);
@@ -70,7 +70,9 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
     // The two of them, and one more if the hour of its rhythm strikes now; none failed.
     const [counted] = /,[23],0,/.exec(String((await handed())[0]?.extra)) ?? [];
     expect(counted).toBeDefined();
-    await query(`update #.register set extra = replace(extra::text, '${counted}', ',7,0,')::json`);
+    await query(
+      `update #.shared_value set extra = replace(extra::text, '${counted}', ',7,0,')::json`,
+    );
     const taken: string[] = [];
     const b = await start({ onTakenOver: (monitors) => taken.push(...monitors) });
     await eventually(() => taken.includes(id));

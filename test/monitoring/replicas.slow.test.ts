@@ -54,8 +54,8 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
     });
     // The first check comes at once, and the rhythm up to an interval and a half later.
     await eventually(() => paths.every((path) => site.of(path) > 1));
-    // What was put half a minute ago is not looked for any more, nor is what was noted since.
-    await query(`update #.register set changed_at = changed_at - interval '1 hour'`);
+    // Changes older than half a minute are not read again.
+    await query(`update #.shared_value set changed_at = changed_at - interval '1 hour'`);
     const sinceMs = Date.now();
     await pause(15_500);
     for (const path of paths) {

@@ -8,10 +8,10 @@ import {
 } from '../checks/check-type.ts';
 import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 
-/** Decides whether a monitor may be made; throws the 400 that names the field and says what to do. */
+/** Decides if a monitor is allowed; throws a 400 that names the field and says what to do. */
 export type Admit = (monitor: MonitorDefinition) => Promise<void>;
 
-/** What the schema cannot see: what settings mean together, what a target means, and where it leads. */
+/** Checks what a schema can't: combinations of settings, and addresses of targets. */
 export function createAdmission(tools: AdmissionTools & { types?: CheckTypes }): Admit {
   const { types = shippedTypes } = tools;
   return async (monitor) => {

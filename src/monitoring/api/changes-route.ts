@@ -7,18 +7,18 @@ import type { HttpServer } from '../../http/server-types.ts';
 import { MAX_CHANGED } from '../monitors/change-log.ts';
 import type { ListWriter } from './list-writer.ts';
 import { keyRoute } from './route-schemas.ts';
-import { isListed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
+import { isListed, type RouteTools, refuseBodies, sendJson, within } from './route-scope.ts';
 
-/** Adds the route that tells what has changed since a list, for those who would else read all of it again and again. */
+/** Adds the route for the changes since a list, so that readers need not read the whole list again and again. */
 export function addChangesRoute(
   scope: HttpServer,
   { monitors, runner, write }: RouteTools & { write: ListWriter },
 ): void {
   const { changeLog } = monitors;
-  takeNoBody(scope);
+  refuseBodies(scope);
   scope.get(within(AddedPath.changes), { schema }, async ({ query }, reply) => {
     const mark = await changeLog.mark();
-    // Without what was only noted: a check that finds nothing new changes nothing here.
+    // Without notes: a check that finds nothing new isn't a change.
     await monitors.catchUp();
     await runner.showMaintenance();
     const changed = changeLog.since(query.after);
@@ -29,11 +29,11 @@ export function addChangesRoute(
       return monitor && isListed(monitor.published, withPaused) ? monitor : undefined;
     };
     const cursor = () => changeLog.cursor(changed.number, mark);
-    return sendWritten(reply, await write.changes(changed.ids, shown, cursor));
+    return sendJson(reply, await write.changes(changed.ids, shown, cursor));
   });
 }
 
-/** The 410 that has a reader begin anew. */
+/** The 410 that makes a reader start again. */
 const cursorUnknown = () =>
   new HttpError(
     410,
@@ -42,7 +42,6 @@ const cursorUnknown = () =>
     { param: 'after' },
   );
 
-/** GET /monitors/changes. */
 const schema = keyRoute({
   operationId: 'listMonitorChanges',
   summary: 'List the monitors that changed since a cursor',

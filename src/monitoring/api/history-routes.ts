@@ -18,56 +18,55 @@ import {
 } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
-import type { History } from '../history/history.ts';
 import type { DayCounts, Range, SeenPart } from '../history/history-queries.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
 import { incidentsOfAll, MAX_LISTED } from './incidents-of-all.ts';
 import { pageAfter } from './list-writer.ts';
 import { keyRoute, monitorRoute, queryNumber } from './route-schemas.ts';
 import {
-  monitorNamed,
-  orUnavailable,
+  failAsUnavailable,
+  findMonitor,
   type RouteTools,
-  sendWritten,
-  takeNoBody,
+  refuseBodies,
+  sendJson,
   within,
 } from './route-scope.ts';
 
-/** Most rows of one answer: a minute's of a day, with some to spare. */
+/** Maximum of rows in one answer: a little more than the minutes of a day. */
 const MAX_ROLLUPS = 1_500;
 
-/** Longest time that an uptime is asked of: as long as history is kept. */
+/** History is kept this long. */
 const MAX_UPTIME_DAYS = 400;
 
-/** The rows of rollups, and the time they tell when none is named: minutes are kept no longer. */
+/** `defaultMs` is the default range; minutes are kept no longer. */
 const ROLLUPS: Record<RollupList['by'], { rowMs: number; defaultMs: number; coarser: string }> = {
   minute: { rowMs: MINUTE_MS, defaultMs: 2 * HOUR_MS, coarser: ', or use by=hour' },
   hour: { rowMs: HOUR_MS, defaultMs: 7 * DAY_MS, coarser: ', or use by=day' },
   day: { rowMs: DAY_MS, defaultMs: 90 * DAY_MS, coarser: '' },
 };
 
-/** Monitors whose days stand in one answer. */
+/** Monitors in one answer. */
 const PAGE_COUNT = 500;
 
-/** Adds the routes that tell what was seen of one monitor, and of all. */
+/** Adds the routes for the history of one monitor, and of all. */
 export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
   const { monitors, history, clock } = tools;
-  takeNoBody(scope);
+  refuseBodies(scope);
 
   scope.get(within(AddedPath.results), { schema: resultsSchema }, async ({ params, query }) => {
-    const { id } = monitorNamed(monitors, params.id);
+    const { id } = findMonitor(monitors, params.id);
     return { results: await readable(history.results(id, query.limit)) };
   });
 
   scope.get(within(AddedPath.incidents), { schema: incidentsSchema }, async ({ params, query }) => {
-    const { id } = monitorNamed(monitors, params.id);
+    const { id } = findMonitor(monitors, params.id);
     const range = incidentRange(query, clock.wallMs());
     const { incidents, complete } = await readable(history.incidentsDuring(id, range));
     return { incidents: incidents.slice(0, query.limit), complete };
   });
 
   scope.get(within(AddedPath.rollups), { schema: rollupsSchema }, async ({ params, query }) => {
-    const { id } = monitorNamed(monitors, params.id);
+    const { id } = findMonitor(monitors, params.id);
     const { by } = query;
     const range = rangeOf(query, ROLLUPS[by].defaultMs, clock.wallMs());
     refuseTooManyRows(by, range);
@@ -75,7 +74,7 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
   });
 
   scope.get(within(AddedPath.uptime), { schema: uptimeSchema }, async ({ params, query }) => {
-    const { id } = monitorNamed(monitors, params.id);
+    const { id } = findMonitor(monitors, params.id);
     const range = rangeOf(query, 30 * DAY_MS, clock.wallMs());
     if (range.toMs - range.fromMs > MAX_UPTIME_DAYS * DAY_MS) {
       throw invalidValue(
@@ -99,16 +98,28 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
     const { days, after = '' } = query;
     const ids = monitors.all().map(({ id }) => id);
     const page = pageAfter(ids, after, PAGE_COUNT);
-    const json = await readable(writeDays({ ...page, days }, history, clock.wallMs()));
-    return sendWritten(reply, json);
+    const nowMs = clock.wallMs();
+    const readDays = async (id: string) =>
+      monitoredDays(id, await history.days(id, { count: days, nowMs }));
+    return sendJson(reply, {
+      last: new Date(nowMs).toISOString().slice(0, 10),
+      next: page.next,
+      monitors: await readable(readTogether(page.ids, readDays)),
+    } satisfies DayList);
   });
 
   scope.get(within(AddedPath.parts), { schema: partsSchema }, async ({ query }, reply) => {
     const moments = momentsIn(query.at);
     const ids = monitors.all().map(({ id }) => id);
     const page = pageAfter(ids, query.after ?? '', PAGE_COUNT);
-    const json = await readable(writeParts({ ...page, moments }, tools));
-    return sendWritten(reply, json);
+    const readParts = async (id: string) => {
+      const parts = await history.parts(id, moments);
+      const monitor = monitors.get(id);
+      // It may have been removed in the meantime.
+      return monitor ? [partsOf(id, monitor.createdAtMs, parts)] : [];
+    };
+    const rows = await readable(readTogether(page.ids, readParts));
+    return sendJson(reply, { next: page.next, monitors: rows.flat() } satisfies PartList);
   });
 
   scope.get(
@@ -124,11 +135,11 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
 }
 
 const readable = <T>(work: Promise<T>) =>
-  orUnavailable(work, 'The history could not be read. Try again.');
+  failAsUnavailable(work, 'The history could not be read. Try again.');
 
-/** The time that is asked for, which ends now at the latest. Throws the 400. */
+/** The requested time, which ends now at the latest. Throws a 400. */
 function rangeOf(
-  { from, to }: { from?: string | undefined; to?: string | undefined },
+  { from, to }: { from?: string; to?: string },
   defaultMs: number,
   nowMs: number,
 ): Range {
@@ -138,13 +149,13 @@ function rangeOf(
   return { fromMs, toMs };
 }
 
-/** All time without a `from` and a `to`. Up to now there is no end, so that what begins this very moment is in it. */
+/** All time by default. A range up to now has no end, so that it includes an incident that begins this very moment. */
 function incidentRange(query: Parameters<typeof rangeOf>[0], nowMs: number): Range {
   const range = rangeOf(query, Number.POSITIVE_INFINITY, nowMs);
   return range.toMs < nowMs ? range : { ...range, toMs: Number.POSITIVE_INFINITY };
 }
 
-/** Moments in a query. Throws the 400. */
+/** Parses the moments of a query. Throws a 400. */
 function momentsIn(text: string): number[] {
   const texts = text.split(',');
   if (texts.length < 2 || texts.length > MAX_MOMENTS) {
@@ -175,7 +186,6 @@ function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void 
   );
 }
 
-/** Most results, and most incidents, of one answer. */
 const MAX_ENTRIES = 100;
 
 const limitUpTo = (max: number) =>
@@ -183,7 +193,7 @@ const limitUpTo = (max: number) =>
 
 const limit = limitUpTo(MAX_ENTRIES);
 
-/** A time in a query. A `+` that was not written as `%2B` comes as a space. */
+/** A `+` that isn't encoded as `%2B` arrives as a space. */
 const queryTime = z.preprocess(
   (text) => (typeof text === 'string' ? text.replace(/ (?=\d\d:\d\d$)/, '+') : text),
   GivenTime.optional(),
@@ -191,7 +201,6 @@ const queryTime = z.preprocess(
 
 const to = queryTime.describe('End, such as `2026-12-01T09:30:00Z`. Default: now.');
 
-/** The time of incidents. */
 const incidentTime = {
   from: queryTime.describe(
     'Start: only incidents that had not ended by then, including ongoing ones. Default: no limit.',
@@ -204,7 +213,6 @@ const readAnswers = {
   503: 'The history could not be read.',
 };
 
-/** GET /monitors/:id/results. */
 const resultsSchema = monitorRoute({
   operationId: 'listResults',
   summary: "List a monitor's last checks, or the last signals of its job",
@@ -214,7 +222,6 @@ const resultsSchema = monitorRoute({
   answers: { ...readAnswers, 200: 'Newest first.' },
 });
 
-/** GET /monitors/:id/incidents. */
 const incidentsSchema = monitorRoute({
   operationId: 'listIncidents',
   summary: "List a monitor's incidents (times when it was DOWN)",
@@ -227,7 +234,6 @@ const incidentsSchema = monitorRoute({
   },
 });
 
-/** GET /monitors/:id/rollups. */
 const rollupsSchema = monitorRoute({
   operationId: 'listRollups',
   summary: "Summarize a monitor's checks by minute, hour or day",
@@ -246,7 +252,6 @@ const rollupsSchema = monitorRoute({
   },
 });
 
-/** GET /monitors/:id/uptime. */
 const uptimeSchema = monitorRoute({
   operationId: 'getUptime',
   summary: "Show a monitor's uptime over a time range",
@@ -268,7 +273,6 @@ const after = z
   .optional()
   .describe('Only monitors whose ID comes after this one: the `next` of the previous answer.');
 
-/** GET /days. */
 const daysSchema = keyRoute({
   operationId: 'listDays',
   summary: 'Show the uptime of all monitors by day',
@@ -286,7 +290,6 @@ const daysSchema = keyRoute({
   },
 });
 
-/** GET /parts. */
 const partsSchema = keyRoute({
   operationId: 'listParts',
   summary: 'Show the uptime of all monitors over consecutive time ranges',
@@ -307,7 +310,6 @@ const partsSchema = keyRoute({
   },
 });
 
-/** GET /incidents. */
 const recentIncidentsSchema = keyRoute({
   operationId: 'listRecentIncidents',
   summary: 'List the latest incidents of all monitors',
@@ -320,64 +322,35 @@ const recentIncidentsSchema = keyRoute({
   },
 });
 
-/** Monitors whose days are read at one time. */
+/** Monitors that are read at one time. */
 const TOGETHER_COUNT = 4;
 
-/** Writes the days of these monitors as JSON of the contract's `DayList`. One that is gone meanwhile has none. */
-async function writeDays(
-  asked: { ids: readonly string[]; days: number; next: string | null },
-  history: Pick<History, 'days'>,
-  nowMs: number,
-): Promise<Buffer> {
-  const { ids, days, next } = asked;
-  const last = new Date(nowMs).toISOString().slice(0, 10);
-  const monitors: string[] = [];
+/** Reads something for many monitors, a few at a time. */
+async function readTogether<T>(
+  ids: readonly string[],
+  read: (id: string) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
   const turn = beginTurn();
   for (let from = 0; from < ids.length; from += TOGETHER_COUNT) {
-    const together = ids.slice(from, from + TOGETHER_COUNT);
-    const counts = await Promise.all(
-      together.map((id) => history.days(id, { count: days, nowMs })),
-    );
-    for (const [place, id] of together.entries()) monitors.push(rowOf(id, counts[place]));
-    // What is remembered is there without waiting, so nobody else would have a turn.
+    results.push(...(await Promise.all(ids.slice(from, from + TOGETHER_COUNT).map(read))));
+    // Cached values resolve without waiting, so other work would get no turn.
     if (turn.isOver()) await turn.next();
   }
-  const head = `{"last":${JSON.stringify(last)},"next":${JSON.stringify(next)}`;
-  return Buffer.from(`${head},"monitors":[${monitors.join(',')}]}`);
+  return results;
 }
 
-/** Without the days before the first one that was seen. */
-function rowOf(id: string, { upMs, downMs }: DayCounts = { upMs: [], downMs: [] }): string {
-  const isSeen = (place: number) => upMs[place] !== 0 || downMs[place] !== 0;
-  const found = upMs.findIndex((_, place) => isSeen(place));
+/** Leaves out the days before the first one that was monitored. */
+function monitoredDays(id: string, { upMs, downMs }: DayCounts): DayList['monitors'][number] {
+  const found = upMs.findIndex((up, place) => up !== 0 || downMs[place] !== 0);
   const first = found === -1 ? upMs.length : found;
-  const listOf = (counts: readonly number[]) => `[${counts.slice(first).join(',')}]`;
-  return `{"id":${JSON.stringify(id)},"up_ms":${listOf(upMs)},"down_ms":${listOf(downMs)}}`;
+  return { id, up_ms: upMs.slice(first), down_ms: downMs.slice(first) };
 }
 
-/** Writes the parts of these monitors as JSON of the contract's `PartList`. One that is gone meanwhile is left out. */
-async function writeParts(
-  asked: { ids: readonly string[]; moments: readonly number[]; next: string | null },
-  { monitors, history }: Pick<RouteTools, 'monitors' | 'history'>,
-): Promise<Buffer> {
-  const rows: string[] = [];
-  const turn = beginTurn();
-  for (let from = 0; from < asked.ids.length; from += TOGETHER_COUNT) {
-    const together = asked.ids.slice(from, from + TOGETHER_COUNT);
-    const found = await Promise.all(together.map((id) => history.parts(id, asked.moments)));
-    for (const [place, id] of together.entries()) {
-      const created = monitors.get(id)?.createdAtMs;
-      if (created !== undefined) rows.push(partsOf(id, created, found[place] ?? []));
-    }
-    if (turn.isOver()) await turn.next();
-  }
-  return Buffer.from(`{"next":${JSON.stringify(asked.next)},"monitors":[${rows.join(',')}]}`);
-}
-
-function partsOf(id: string, createdAtMs: number, parts: readonly SeenPart[]): string {
+function partsOf(id: string, createdAtMs: number, parts: readonly SeenPart[]): MonitorParts {
   const mean = ({ passed, sumMs }: SeenPart) =>
     passed === 0 ? 0 : Math.round((sumMs / passed) * 10) / 10;
-  const row: MonitorParts = {
+  return {
     id,
     created_at: new Date(createdAtMs).toISOString(),
     up_ms: parts.map(({ upMs }) => upMs),
@@ -385,5 +358,4 @@ function partsOf(id: string, createdAtMs: number, parts: readonly SeenPart[]): s
     passed: parts.map(({ passed }) => passed),
     mean_ms: parts.map(mean),
   };
-  return JSON.stringify(row);
 }

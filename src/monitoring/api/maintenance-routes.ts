@@ -15,16 +15,22 @@ import { checkWindow, comingSpan, comingWindows, withWindow } from '../monitors/
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { DAY_MS } from '../time/clock.ts';
 import { keyRoute, noQuery, queryNumber, READ_ONLY } from './route-schemas.ts';
-import { isListed, orUnavailable, type RouteTools, takeNoBody, within } from './route-scope.ts';
+import {
+  failAsUnavailable,
+  isListed,
+  type RouteTools,
+  refuseBodies,
+  within,
+} from './route-scope.ts';
 
-/** Most windows of one answer, and those of one that says no number. */
+/** Maximum and default number of windows in one answer. */
 const MAX_LISTED = 1_000;
 const LISTED_COUNT = 500;
 
 /** Monitors that are changed at one time. */
 const TOGETHER_COUNT = 25;
 
-/** Adds the routes that tell the maintenance windows of all monitors, and plan one for several. */
+/** Adds the routes that list the maintenance windows of all monitors, and schedule one for several. */
 export function addMaintenanceRoutes(scope: HttpServer, tools: RouteTools): void {
   const { monitors, runner, clock } = tools;
 
@@ -38,7 +44,7 @@ export function addMaintenanceRoutes(scope: HttpServer, tools: RouteTools): void
         'this window has already ended; send one that ends in the future',
       );
     }
-    const planned = await orUnavailable(
+    const planned = await failAsUnavailable(
       plan(body, tools),
       'Only a part could be stored. Send the request again; nothing is set twice.',
     );
@@ -47,7 +53,7 @@ export function addMaintenanceRoutes(scope: HttpServer, tools: RouteTools): void
   });
 
   scope.register(async (bare: HttpServer) => {
-    takeNoBody(bare);
+    refuseBodies(bare);
     bare.get(within(AddedPath.planned), { schema: listSchema }, async ({ query }) => {
       const nowMs = clock.wallMs();
       const shown = monitors.all().filter(({ published }) => isListed(published, false));
@@ -73,7 +79,7 @@ async function plan(
           if (isDeclared) return {};
           const windows = window ? withWindow(maintenance, window, clock.wallMs()) : [];
           isFull = windows === undefined;
-          // Where no file is followed any more, it is from now on as all others are.
+          // No file is followed any more.
           const released = managedBy && { managedBy: null };
           return windows ? { maintenance: windows, ...released } : {};
         });
@@ -87,7 +93,7 @@ async function plan(
   return planned;
 }
 
-/** Windows that go on or begin within some days, the first ones first. */
+/** Windows that are active or begin within some days, the earliest first. */
 async function plannedWindows(
   monitors: readonly WatchedMonitor[],
   { nowMs, days, limit }: { nowMs: number; days: number; limit: number },
@@ -102,19 +108,18 @@ async function plannedWindows(
       total += 1;
       found.push({ monitor: id, name: definition.name, ...window });
     }
-    if (found.length > 5 * MAX_LISTED) found = first(found, limit);
+    if (found.length > 5 * MAX_LISTED) found = sortAndCut(found, limit);
     if (turn.isOver()) await turn.next();
   }
-  return { windows: first(found, limit), total };
+  return { windows: sortAndCut(found, limit), total };
 }
 
-function first(windows: PlannedWindow[], count: number): PlannedWindow[] {
-  // Times of one form, so their texts stand in the order of time.
+function sortAndCut(windows: PlannedWindow[], count: number): PlannedWindow[] {
+  // All times have the same format, so texts sort by time.
   const keyOf = ({ starts_at, name, monitor }: PlannedWindow) => `${starts_at} ${name} ${monitor}`;
   return windows.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)).slice(0, count);
 }
 
-/** GET /maintenance. */
 const listSchema = keyRoute({
   operationId: 'listPlannedMaintenance',
   summary: 'List active and upcoming maintenance windows of all monitors',
@@ -134,7 +139,6 @@ const listSchema = keyRoute({
   },
 });
 
-/** POST /maintenance. */
 const planSchema = keyRoute({
   operationId: 'planMaintenance',
   summary: 'Schedule a maintenance window for several monitors, or remove theirs',

@@ -20,33 +20,33 @@ import {
   READ_ONLY,
 } from './route-schemas.ts';
 import {
-  changeableMonitor,
-  monitorNamed,
+  failAsUnavailable,
+  failAsUnchanged,
+  findChangeableMonitor,
+  findMonitor,
   noSuchMonitor,
-  orUnavailable,
-  orUnchanged,
   type RouteTools,
-  takeNoBody,
+  refuseBodies,
   within,
 } from './route-scope.ts';
 
-/** Adds the routes that do something with one monitor: pause, resume, check, renew its push token, set its windows. */
+/** Adds the routes that pause, resume or check a monitor, renew its push token, and set its maintenance windows. */
 export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
   const { monitors, runner } = tools;
 
   scope.put(within(AddedPath.maintenance), { schema: maintenanceSchema }, async (request) => {
-    const { id } = await changeableMonitor(tools, request.params.id);
+    const { id } = await findChangeableMonitor(tools, request.params.id);
     const maintenance = request.body.windows;
     const fault = checkWindows(maintenance);
     if (fault) throw invalidValue(fault.param, fault.message);
-    const monitor = await orUnchanged(monitors.edit(id, () => ({ maintenance })));
+    const monitor = await failAsUnchanged(monitors.edit(id, () => ({ maintenance })));
     if (monitor === undefined) throw noSuchMonitor();
     await runner.showMaintenance();
     return await detailsOf(monitor, tools);
   });
 
   scope.register(async (bare: HttpServer) => {
-    takeNoBody(bare);
+    refuseBodies(bare);
     addActionsWithoutBody(bare, tools);
   });
 }
@@ -55,31 +55,31 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
   const { monitors, runner, addressFor } = tools;
 
   scope.post(within(AddedPath.pause), { schema: pauseSchema }, async ({ params }) => {
-    const monitor = await changeableMonitor(tools, params.id);
-    await orUnchanged(runner.pause(monitor));
+    const monitor = await findChangeableMonitor(tools, params.id);
+    await failAsUnchanged(runner.pause(monitor));
     return await detailsOf(monitor, tools);
   });
 
   scope.post(within(AddedPath.resume), { schema: resumeSchema }, async ({ params }) => {
-    const monitor = await changeableMonitor(tools, params.id);
-    await orUnchanged(runner.resume(monitor));
+    const monitor = await findChangeableMonitor(tools, params.id);
+    await failAsUnchanged(runner.resume(monitor));
     return await detailsOf(monitor, tools);
   });
 
   scope.post(within(AddedPath.pushToken), { schema: pushTokenSchema }, async (request) => {
-    const { id, definition } = monitorNamed(monitors, request.params.id);
+    const { id, definition } = findMonitor(monitors, request.params.id);
     if (!isHeartbeat(definition)) {
       throw conflict(
         'Only a HEARTBEAT monitor has a push token. To watch a job, create a monitor of that type.',
       );
     }
-    const token = await orUnchanged(monitors.renewToken(id));
+    const token = await failAsUnchanged(monitors.renewToken(id));
     if (token === undefined) throw noSuchMonitor();
     return { id, push_url: addressFor(request) + pushPath(token) };
   });
 
   scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {
-    const monitor = monitorNamed(monitors, params.id);
+    const monitor = findMonitor(monitors, params.id);
     if (isHeartbeat(monitor.definition)) {
       throw conflict(
         'A HEARTBEAT monitor is never checked: it waits for its job. To test it, send a ping to its push URL.',
@@ -90,7 +90,7 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
         `This monitor is paused. Resume it first, with POST ${addedPath('resume', params)}.`,
       );
     }
-    await orUnavailable(
+    await failAsUnavailable(
       runner.checkNow(monitor),
       'The result of the check could not be stored. Try again.',
     );
@@ -101,14 +101,12 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
 
 const conflict = (sentence: string) => new HttpError(409, ErrorCode.conflict, sentence);
 
-/** POST /monitors/:id/pause. */
 const pauseSchema = detailedRoute({
   operationId: 'pauseMonitor',
   summary: 'Pause a monitor: no checks, no alerts',
   answers: { 200: 'The monitor, now PAUSED.', 409: DECLARED, ...changeAnswers },
 });
 
-/** POST /monitors/:id/resume. */
 const resumeSchema = detailedRoute({
   operationId: 'resumeMonitor',
   summary: 'Resume a paused monitor',
@@ -119,7 +117,6 @@ const resumeSchema = detailedRoute({
   },
 });
 
-/** POST /monitors/:id/check. */
 const checkSchema = detailedRoute({
   operationId: 'checkMonitor',
   summary: 'Check a monitor now',
@@ -131,7 +128,6 @@ const checkSchema = detailedRoute({
   },
 });
 
-/** POST /monitors/:id/push-token. */
 const pushTokenSchema = monitorRoute({
   operationId: 'renewPushToken',
   summary: 'Create a new push URL for a heartbeat',
@@ -147,7 +143,6 @@ const pushTokenSchema = monitorRoute({
   },
 });
 
-/** PUT /monitors/:id/maintenance. */
 const maintenanceSchema = detailedRoute({
   operationId: 'setMaintenance',
   summary: "Replace a monitor's maintenance windows",

@@ -5,13 +5,12 @@ import { shownTarget, withoutSecrets } from '../checks/secret-values.ts';
 import { incidentId } from '../history/incidents.ts';
 import { awaitsFirstPing } from '../monitors/heartbeat.ts';
 import { comingWindows } from '../monitors/maintenance.ts';
-import type { ManagedBy as ManagedByFile } from '../monitors/managed-by.ts';
+import type { StoredManagedBy as ManagedByFile } from '../monitors/managed-by.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
 import { parseCron } from '../time/cron.ts';
-import { orUnavailable, type RouteTools } from './route-scope.ts';
+import { failAsUnavailable, type RouteTools } from './route-scope.ts';
 
-/** A monitor as it stands in the list. */
 export function listedMonitor(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean },
@@ -38,16 +37,16 @@ export function listedMonitor(
     stale: now.stale,
     ...(dependsOn.length > 0 && { depends_on: dependsOn }),
     ...(managedBy && { managed_by: shownManagedBy(managedBy) }),
-    ...(channels && { channels }),
+    channels,
   };
 }
 
-/** Everything known of a monitor, with its newest incident. Throws the 503 when the history cannot be read. */
+/** All details of a monitor, with its newest incident. Throws a 503 if the history can't be read. */
 export async function detailsOf(
   monitor: WatchedMonitor,
   { history, runner, clock }: RouteTools,
 ): Promise<MonitorDetails> {
-  const [lastIncident] = await orUnavailable(
+  const [lastIncident] = await failAsUnavailable(
     history.incidents(monitor.id, 1),
     "The monitor's history could not be read. Try again.",
   );
@@ -61,12 +60,12 @@ export async function detailsOf(
       planned_maintenance: comingWindows(maintenance, clock.wallMs()),
     }),
     certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
-    incident: incidentNow(monitor, lastIncident),
+    incident: currentIncident(monitor, lastIncident),
   };
 }
 
-/** What goes on now: the history learns of it a moment after the status. */
-function incidentNow(
+/** The ongoing incident, which reaches the history a moment after the status. */
+function currentIncident(
   { id, published: state }: WatchedMonitor,
   last: Incident | undefined,
 ): Incident | null {
@@ -84,10 +83,7 @@ function incidentNow(
   };
 }
 
-/**
- * The answer to a create. `definition` is what was asked for, and UP what every new monitor is, so that a repeat has the
- * same answer whatever became of the monitor meanwhile.
- */
+/** The answer to a create. `definition` is the requested one, and the status is always UP, so that a repeat gets the same answer. */
 export function createdMonitor(
   monitor: WatchedMonitor,
   definition: WatchedMonitor['definition'],
@@ -101,14 +97,14 @@ export function createdMonitor(
     status: 'UP',
     created_at: utc(monitor.createdAtMs),
     interval_seconds: intervalSeconds({ ...monitor, definition }),
-    ...(pushUrl !== undefined && { push_url: pushUrl }),
+    push_url: pushUrl,
   };
 }
 
-/** Times of a crontab are dear to find, and the list is asked for all the time. */
+/** Crontabs are slow, and the list is requested all the time. */
 const cronSeconds = new WeakMap<object, number>();
 
-/** For HEARTBEAT the time between two pings; with a crontab that between the first two after the monitor was made. */
+/** For HEARTBEAT the time between two pings; with a crontab, between the first two after the monitor's creation. */
 function intervalSeconds({
   definition,
   createdAtMs,

@@ -5,10 +5,7 @@ import type { MonitorDefinition } from '../checks/check-type.ts';
 import type { CheckTypes } from '../checks/registry.ts';
 import { withStoredSecrets } from '../checks/secret-values.ts';
 
-/**
- * What a change makes of a monitor: settings that it does not name stay, and `null` takes one back to its default.
- * Throws the 400 that names the field when the whole is no monitor. Pure.
- */
+/** Applies a change: absent settings stay, and `null` resets one to its default. Throws a 400 that names an invalid field. Pure. */
 export function changedDefinition(
   types: CheckTypes,
   before: MonitorDefinition,
@@ -28,7 +25,7 @@ export function changedDefinition(
   return withStoredSecrets(result.data, before, keeps);
 }
 
-/** What a create means. Throws the 400 for a hidden value, which stands for nothing here. */
+/** Throws a 400 for a hidden value, which a new monitor can't have. */
 export function createdDefinition(definition: MonitorDefinition): MonitorDefinition {
   return withStoredSecrets(definition, undefined);
 }
@@ -39,7 +36,7 @@ function mergedConfig(
   change: Record<string, unknown>,
 ): Record<string, unknown> {
   const settings = types.settingsOf(before);
-  // A `null` for what is no setting stays, so that it is refused by its name.
+  // A `null` for an unknown setting stays, so that it is refused by name.
   const isDefault = ([name, value]: [string, unknown]) => value === null && settings.has(name);
   const merged = Object.entries({ ...before.config, ...change });
   return Object.fromEntries(merged.filter((setting) => !isDefault(setting)));

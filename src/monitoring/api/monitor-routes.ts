@@ -33,36 +33,36 @@ import {
   READ_ONLY,
 } from './route-schemas.ts';
 import {
-  changeableMonitor,
+  failAsUnavailable,
+  failAsUnchanged,
+  findChangeableMonitor,
+  findMonitor,
   isListed,
-  monitorNamed,
   noSuchMonitor,
-  orUnavailable,
-  orUnchanged,
   type RouteTools,
-  sendWritten,
-  takeNoBody,
+  refuseBodies,
+  sendJson,
   within,
 } from './route-scope.ts';
 
-/** What `limit` of the list may be at most. Our choice. */
+/** Maximum of the list's `limit`. */
 const MAX_LISTED = 10_000;
 
-/** Adds the routes that list, make, change and remove monitors. */
+/** Adds the routes that list, create, change and delete monitors. */
 export function addMonitorRoutes(
   scope: HttpServer,
   tools: RouteTools & { write: ListWriter },
 ): void {
   addRoutesWithBody(scope, tools);
   scope.register(async (bare: HttpServer) => {
-    takeNoBody(bare);
+    refuseBodies(bare);
     addRoutesWithoutBody(bare, tools);
   });
 }
 
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
   const { monitors, types, admit, addressFor, keyOf } = tools;
-  /** Two changes of dependencies at once could go round together. */
+  /** One at a time, because two changes of dependencies could form a circle together. */
   let changing: Promise<unknown> = Promise.resolve();
 
   const route = { schema: createSchema(types.schema), preValidation: nameMissingSetting };
@@ -73,11 +73,11 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
       checkDependencies(definition.depends_on, monitors);
       await admit(definition);
     }
-    // A repeat is not admitted again: its answer is that to the first.
+    // A repeat isn't admitted again, because it gets the first answer.
     const idempotency =
       key === undefined ? key : { apiKeyId: keyOf(request).id, key, admit: admitNew };
     if (idempotency === undefined) await admitNew();
-    const { monitor, token, repeated } = await orUnavailable(
+    const { monitor, token, repeated } = await failAsUnavailable(
       monitors.add(definition, idempotency),
       'The monitor could not be stored and was not created. Try again.',
     );
@@ -104,7 +104,7 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools & { write: Li
   const marks = new WeakMap<object, Mark>();
   const list = {
     schema: listSchema,
-    // Before this process catches up with the others.
+    // Before this process catches up with others.
     async preValidation({ raw }: HttpRequest) {
       marks.set(raw, await changeLog.mark());
     },
@@ -115,7 +115,7 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools & { write: Li
     const isShown = ({ published }: WatchedMonitor) =>
       status ? status.includes(published.status) : isListed(published, withPaused);
     const number = changeLog.number();
-    const written = async () => {
+    const writeList = async () => {
       if (limit === undefined && after === undefined) return write.list(monitors.all(), isShown);
       const ids = monitors
         .all()
@@ -125,52 +125,49 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools & { write: Li
       const shown = page.ids.flatMap((id) => monitors.get(id) ?? []);
       return write.list(shown, () => true, page.next);
     };
-    const json = await written();
+    const json = await writeList();
     const mark = marks.get(raw);
     if (mark) reply.header(CURSOR_HEADER, changeLog.cursor(number, mark));
-    return sendWritten(reply, json);
+    return sendJson(reply, json);
   });
 
   scope.get(within(AddedPath.monitor), { schema: showSchema }, async ({ params }) => {
-    return await detailsOf(monitorNamed(monitors, params.id), tools);
+    return await detailsOf(findMonitor(monitors, params.id), tools);
   });
 
   scope.delete(within(AddedPath.monitor), { schema: deleteSchema }, async ({ params }, reply) => {
-    const { id } = await changeableMonitor(tools, params.id);
-    const removed = await orUnchanged(monitors.remove(id));
+    const { id } = await findChangeableMonitor(tools, params.id);
+    const removed = await failAsUnchanged(monitors.remove(id));
     if (!removed) throw noSuchMonitor();
     return reply.code(204).send();
   });
 }
 
-/** A monitor without settings may lack one that its type needs: that is what is to be named, not all of them. */
+/** Without settings, the error should name the one that the monitor's type requires, not all of them. */
 async function nameMissingSetting({ body }: { body: unknown }): Promise<void> {
   const sent = body as { check_type?: unknown; config?: unknown } | null | undefined;
   if (typeof sent?.check_type === 'string' && sent.config === undefined) sent.config = {};
 }
 
-/**
- * Changes the settings of a monitor. Admission takes a while, so a change of other settings can come in between: then
- * the two together are admitted again.
- */
+/** Changes the settings of a monitor. If another change comes during admission, admits the two together again. */
 async function change(
   tools: RouteTools,
   id: string,
   wanted: MonitorChange,
 ): Promise<WatchedMonitor> {
   const { monitors, types, admit } = tools;
-  let before = (await changeableMonitor(tools, id)).definition;
+  let before = (await findChangeableMonitor(tools, id)).definition;
   for (;;) {
     const admitted = changedDefinition(types, before, wanted);
     checkDependencies(wanted.depends_on, monitors, id);
     await admit(admitted);
     let isAdmitted = false;
-    const monitor = await orUnchanged(
+    const monitor = await failAsUnchanged(
       monitors.edit(id, (now) => {
         const definition = changedDefinition(types, now.definition, wanted);
         isAdmitted = isDeepStrictEqual(definition, admitted);
         before = now.definition;
-        // Another change may have come in between that makes it go round.
+        // Another change in the meantime may form a circle with it.
         checkDependencies(wanted.depends_on, monitors, id);
         return isAdmitted ? { definition } : {};
       }),
@@ -180,7 +177,7 @@ async function change(
   }
 }
 
-/** Statuses with commas between them, in any case. */
+/** Statuses separated by commas, in upper or lower case. */
 const StatusFilter = z
   .string()
   .max(200)
@@ -195,11 +192,10 @@ const StatusFilter = z
     }),
   );
 
-/** GET /monitors. */
 const listSchema = keyRoute({
   operationId: 'listMonitors',
   summary: 'List all active monitors with their live statuses',
-  // Not strict: the contract has no query, and a client that sends one all the same gets its list.
+  // Not strict: the contract has no query, and a client that sends one still gets the list.
   querystring: z.object({
     include_paused: z
       .enum(['true', 'false'])
@@ -236,7 +232,6 @@ const listSchema = keyRoute({
   },
 });
 
-/** POST /monitors. */
 const createSchema = (definition: CheckTypes['schema']) =>
   keyRoute({
     operationId: 'createMonitor',
@@ -272,7 +267,6 @@ const createSchema = (definition: CheckTypes['schema']) =>
     },
   });
 
-/** GET /monitors/:id. */
 const showSchema = detailedRoute({
   operationId: 'getMonitor',
   summary: 'Show a monitor in detail',
@@ -282,7 +276,6 @@ const showSchema = detailedRoute({
   },
 });
 
-/** PATCH /monitors/:id. */
 const changeSchema = detailedRoute({
   operationId: 'changeMonitor',
   summary: 'Change a monitor',
@@ -298,7 +291,6 @@ const changeSchema = detailedRoute({
   },
 });
 
-/** DELETE /monitors/:id. */
 const deleteSchema = monitorRoute({
   operationId: 'deleteMonitor',
   summary: 'Delete a monitor and its history',

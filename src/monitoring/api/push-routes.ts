@@ -6,33 +6,31 @@ import type { HttpServer } from '../../http/server-types.ts';
 import { keyAnswers } from '../../http/shared-answers.ts';
 import { parseSignal, type Signal } from '../monitors/heartbeat.ts';
 import { limited, noQuery } from './route-schemas.ts';
-import { orUnavailable, type RouteTools, readNoBody, within } from './route-scope.ts';
+import { failAsUnavailable, ignoreBodies, type RouteTools, within } from './route-scope.ts';
 
-/** All of them, since jobs ping with what they have: curl, wget, a link checker. */
+/** Jobs ping with curl, wget, a link checker or anything else. */
 export const PUSH_METHODS: Array<'GET' | 'HEAD' | 'POST'> = ['GET', 'HEAD', 'POST'];
 
-/** What a 503 says. */
 export const PING_NOT_STORED = 'The ping could not be stored. Send it again.';
 
-/** Adds the routes that jobs ping. */
+/** Adds the routes for pings. */
 export function addPushRoutes(
   scope: HttpServer,
   { monitors, runner }: Pick<RouteTools, 'monitors' | 'runner'>,
 ): void {
-  // A ping has no body; whatever a job sends along is taken and not read.
-  readNoBody(scope);
+  ignoreBodies(scope);
 
   async function take(token: string, signalOf: () => Signal) {
     let monitor = monitors.byToken(token);
     if (monitor === undefined) {
-      // Another process may have made it a moment ago.
+      // Another process may have created it a moment ago.
       await monitors.catchUp();
       monitor = monitors.byToken(token);
     }
     if (monitor === undefined) {
       throw notFound('No heartbeat has this token. Check the push URL.');
     }
-    await orUnavailable(runner.signal(monitor, signalOf()), PING_NOT_STORED);
+    await failAsUnavailable(runner.signal(monitor, signalOf()), PING_NOT_STORED);
     return { ok: true as const };
   }
 
@@ -46,7 +44,7 @@ export function addPushRoutes(
     method: PUSH_METHODS,
     url: within(AddedPath.pushSignal),
     schema: pushSignalSchema,
-    // After the token: who has none learns no more.
+    // After the token, so that nobody without a token learns more.
     handler: ({ params }) => take(params.token, () => signalIn(params.signal)),
   });
 }
@@ -79,7 +77,6 @@ const pushAnswers = {
   503: 'The signal could not be stored and does not count.',
 };
 
-/** Pings. */
 const pushSchema = {
   ...pushRoute,
   operationId: 'ping',
@@ -88,7 +85,6 @@ const pushSchema = {
   answers: limited(pushAnswers),
 };
 
-/** Pings that say more. */
 const pushSignalSchema = {
   ...pushRoute,
   operationId: 'signal',

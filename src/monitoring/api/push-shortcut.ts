@@ -6,19 +6,22 @@ import { type RateLimitVerdict, rateLimitHeaders } from '../../http/rate-limit.t
 import { parseSignal, type Signal } from '../monitors/heartbeat.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { PING_NOT_STORED, PUSH_METHODS } from './push-routes.ts';
-import { hasBody, orUnavailable, type RouteTools } from './route-scope.ts';
+import { failAsUnavailable, hasBody, type RouteTools } from './route-scope.ts';
 
 const METHODS: readonly string[] = PUSH_METHODS;
 
 const PREFIX = MonitoringPath.push.replace(':token', '');
 
-/** A token as it is made, and a signal; what is written in another way, or with a query, is for the routes. */
+/** A token and a signal in their usual form; the routes answer all others, such as those with a query. */
 const PATH = new RegExp(`^${PREFIX}([\\w-]+)(?:/([a-z]+|\\d+))?$`);
 
 const PING: Signal = { kind: 'ping' };
 const TAKEN = JSON.stringify({ ok: true });
 
-/** Takes the pings that count, without a body. All others, such as those with an unknown token or too many, are for the routes. */
+/**
+ * Answers valid pings without a body, without Fastify, which would cost more than the ping itself (heartbeats per CPU second in
+ * docs/speed.md). The routes answer all others, such as those with an unknown token or over the rate limit.
+ */
 export function createPushShortcut({
   monitors,
   runner,
@@ -36,7 +39,7 @@ export function createPushShortcut({
   ) {
     const headers = rateLimitHeaders(verdict);
     try {
-      await orUnavailable(runner.signal(heartbeat, signal), PING_NOT_STORED);
+      await failAsUnavailable(runner.signal(heartbeat, signal), PING_NOT_STORED);
     } catch (error) {
       log.error({ err: error, reqId: exchange.id }, 'request failed');
       return sendError(exchange, error, log, headers);
@@ -49,7 +52,7 @@ export function createPushShortcut({
     take(exchange) {
       const { method = '', url = '', headers } = exchange.request;
       if (!METHODS.includes(method) || hasBody(exchange.request)) return undefined;
-      // Fastify refuses some that are none.
+      // Fastify refuses invalid ones.
       if (headers['content-type'] !== undefined) return undefined;
       const [, token, word] = PATH.exec(url) ?? [];
       const signal = word === undefined ? PING : parseSignal(word);

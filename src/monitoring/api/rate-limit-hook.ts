@@ -19,21 +19,22 @@ import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Keys of this program itself ask for everyone who talks to the bot or reads the console. The limit bounds a runaway loop. */
+/** The program's own keys serve everyone who uses the bot or the console. This limit only stops a runaway loop. */
 const OWN_REQUESTS_PER_MINUTE = 12_000;
 
-/** Methods of requests that change something, or send something out as a check does. */
+/** Methods of requests that change something, or send a request as a check does. */
 const CHANGES = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Where a token in the path is the credential. */
+/** Routes with a token in the path as credential. */
 const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, AddedPath.pushSignal];
 
 /**
- * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the
- * answer, whatever the answer will be. Throws the 401 or 429, and the 403 of a change with a read-only key.
- * A request is counted to its API key, in all processes together. A push carries none, and is counted to the heartbeat that
- * its token is of; who has neither is counted by address. Those protect the process that they come to. The
- * program's own keys have a larger limit, counted in the process. What is left of wrong keys stands on the refusal itself.
+ * Runs first for each request: authenticates and counts it, and adds the rate limit headers to every answer. Throws a 401 or
+ * 429, and a 403 for a change with a read-only key.
+ *
+ * - Requests with an API key count per key, over all processes together.
+ * - Pushes count per heartbeat, and all others per address, in each process, because they only need to protect that.
+ * - Requests with the program's own keys count in the process, with a larger limit.
  */
 export function createRateLimitHook({
   keys,
@@ -61,7 +62,7 @@ export function createRateLimitHook({
     nowMs,
   });
 
-  function tell(verdict: RateLimitVerdict, reply: HttpReply) {
+  function applyVerdict(verdict: RateLimitVerdict, reply: HttpReply) {
     reply.headers(rateLimitHeaders(verdict));
     if (verdict.allowed) return;
     throw new HttpError(
@@ -78,23 +79,21 @@ export function createRateLimitHook({
     if (PUSH_PATHS.includes(request.routeOptions.url)) {
       const { token } = request.params as { token: string };
       const heartbeat = monitors.byToken(token);
-      const who = heartbeat === undefined ? address() : callerOf(heartbeat);
-      return tell(ofProcess.take(who), reply);
+      const caller = heartbeat === undefined ? address() : callerOf(heartbeat);
+      return applyVerdict(ofProcess.take(caller), reply);
     }
     let key: KeyInfo;
     try {
       key = authenticate(request);
       await authenticate.confirm(key);
     } catch (refusal) {
-      // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself. While it
-      // is not known which keys are wrong, none is a guess.
+      // A wrong key counts as a guess, like an unknown push token. If keys can't be verified at the moment, it doesn't.
       if (refusal instanceof HttpError && refusal.status < 500) ofProcess.take(address());
       throw refusal;
     }
     keyByRequest.set(request.raw, key);
-    const who = `key ${key.id}`;
-    const verdict = key.isTransient ? ofOwnKeys.take(who) : ofKeys.take(who);
-    tell(verdict instanceof Promise ? await verdict : verdict, reply);
+    const caller = `key ${key.id}`;
+    applyVerdict(await (key.isTransient ? ofOwnKeys.take(caller) : ofKeys.take(caller)), reply);
     if (key.readOnly && CHANGES.includes(request.method)) {
       throw forbidden(
         'This key is read-only, so nothing was changed. Create a key that can change monitors: npx askwatch keys create --service monitoring --write --name <name>',
@@ -104,9 +103,9 @@ export function createRateLimitHook({
 
   return {
     hook,
-    /** Counts a push that did not come through the hook. A refused one may come through it after this: it is not counted. */
+    /** Counts a push that doesn't pass the hook. A refused one isn't counted, because it passes the hook afterwards. */
     countPush: (heartbeat: Pick<WatchedMonitor, 'id'>) => ofProcess.take(callerOf(heartbeat)),
-    /** Whose request it was, once the hook has run. */
+    /** The key of a request, once the hook has run. */
     keyOf({ raw }: HttpRequest): KeyInfo {
       const key = keyByRequest.get(raw);
       if (key === undefined) throw new Error('This route needs no key.');

@@ -17,7 +17,7 @@ import { createPushShortcut } from './push-shortcut.ts';
 import { createRateLimitHook } from './rate-limit-hook.ts';
 import type { RouteTools } from './route-scope.ts';
 
-/** Adds the API of the monitoring contract to the server, and what we add to it. */
+/** Adds the API of the monitoring contract, and our additions, to the server. */
 export function addRoutes(
   options: Omit<RouteTools, 'keyOf'> & {
     kit: ServerKit;
@@ -34,22 +34,21 @@ export function addRoutes(
   const tools: RouteTools = { ...parts, keyOf };
   kit.addShortcut(createPushShortcut({ monitors, runner, countPush, log }));
 
-  // A scope of its own: the hook is for every answer under the prefix, also where there is nothing, and however the
-  // path was written.
+  // A scope of its own, so that the hook runs for every request under the prefix, even for unknown paths.
   kit.server.register(
     async (scope: HttpServer) => {
       scope.addHook('onRequest', hook);
       scope.setNotFoundHandler((request) => {
         throw notFound(`There is nothing at ${request.method} ${pathOf(request)}.`);
       });
-      // Text would be read by Fastify and then refused as "not an object"; 415 says what is meant.
+      // Otherwise Fastify would parse text and refuse it as "not an object" instead of with a 415.
       scope.removeContentTypeParser('text/plain');
       const refuseOthers = refuseOtherMethods(scope);
       scope.register(async (known: HttpServer) => {
-        // Whatever another process has answered before holds here, too.
+        // An earlier answer of another process must hold here, too.
         known.addHook('preHandler', async ({ method }) => {
           await monitors.catchUp({ notes: method === 'GET' || method === 'HEAD' });
-          // A window that has begun since the last answer is not waited for until its turn in the schedule comes.
+          // The schedule may not have started a window yet that has begun since the last answer.
           await runner.showMaintenance();
         });
         addMonitorRoutes(known, { ...tools, write });

@@ -1,24 +1,20 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { memoize } from '../time/memoize.ts';
 
-export type Address = ipaddr.IPv4 | ipaddr.IPv6;
-
-/** Addresses of which is remembered what they are: those of as many monitors as there can be, asked for at every check. */
-export const MAX_ADDRESSES = 10_000;
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 /**
- * The IPv4 or IPv6 address that a text is, in the notations that both Node and ipaddr.js read; `undefined` when it is none.
- * Each reads what the other does not: Node any text as a zone (`::%.`), ipaddr.js IPv4 of fewer parts (`1.1.1`).
+ * Reads an IPv4 or IPv6 address in the notations that both Node and ipaddr.js accept; `undefined` for other texts. Node alone accepts
+ * any zone (`::%.`), ipaddr.js alone accepts IPv4 with fewer parts (`1.1.1`).
  */
-export function readAddress(text: string): Address | undefined {
+export function readAddress(text: string): IpAddress | undefined {
   return isIP(text) !== 0 && ipaddr.isValid(text) ? ipaddr.parse(text) : undefined;
 }
 
-/** Ranges of networks that can be there while the internet is not. Source: RFC 1918, RFC 3927, RFC 4193, RFC 4291. */
+/** Ranges of networks that may be reachable while the internet is not. Source: RFC 1918, RFC 3927, RFC 4193, RFC 4291. */
 const PRIVATE_RANGES = ['private', 'linkLocal', 'uniqueLocal'];
 
-/** Whether a host is this machine, as far as its name or literal says so. */
+/** The host is this machine, by its name or literal; a name may still resolve to it. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
@@ -26,19 +22,19 @@ export function isLoopback(host: string): boolean {
   return ['loopback', 'unspecified'].includes(rangeOf(host));
 }
 
-/** Whether a host is a literal address of a network of our own. */
+/** The host is a literal address of a private network. */
 export function isPrivate(host: string): boolean {
   return PRIVATE_RANGES.includes(rangeOf(host));
 }
 
-/** The kind of network that a literal is in, that of the IPv4 address where it stands for one; '' for a name. */
-const rangeOf = memoize(MAX_ADDRESSES, (host: string): string => {
+/** The network range of a literal, by its IPv4 address if it is mapped; '' for a name. */
+function rangeOf(host: string): string {
   const address = literalAddress(host);
   return address === undefined ? '' : ipaddr.process(address).range();
-});
+}
 
-/** The host of a URL as an address, without brackets; `undefined` when it is a name. */
-export const literalAddress = memoize(MAX_ADDRESSES, (hostname: string): string | undefined => {
+/** The host of a URL as an address without brackets; `undefined` for a name. */
+export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, '');
   return readAddress(bare) && bare;
-});
+}

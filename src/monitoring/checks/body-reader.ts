@@ -4,27 +4,25 @@ import { TextDecoder } from 'node:util';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { CheckFailure, CLOSED_EARLY } from './check-result.ts';
 
-/** Bytes read of a page, counted both as they come and unpacked. */
+/** Limit of a page's bytes, both as received and unpacked. */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
-/** Codings applied on top of one another; servers use one. */
+/** Content codings on top of one another; servers use one. */
 const MAX_CODINGS = 2;
 
-/** What was read of a page. */
 export interface PageText {
   text: string;
   /** Unpacked bytes read. */
   bytes: number;
-  /** There was more than is read. */
+  /** The page is longer than the limit. */
   cut: boolean;
-  /** What it says it is, as people call it, such as `HTML`. */
+  /** Content type for people, such as `HTML`. */
   kind: string;
 }
 
 /**
- * Reads a page as text: unpacked (gzip, deflate, br), decoded by its charset, and never more than 1 MiB of it, so that
- * a small answer that unpacks to gigabytes costs no more than any other.
- * Throws a `CheckFailure` when it cannot be unpacked or decoded.
+ * Reads at most 1 MiB of a page as text: unpacks it (gzip, deflate, br) and decodes its charset. The limit holds for unpacked bytes,
+ * so a small answer that unpacks to gigabytes costs no more. Throws a `CheckFailure` if it can't be unpacked.
  */
 export async function readPageText(answer: IncomingMessage): Promise<PageText> {
   const { bytes, cut } = await readLimited(unpacked(answer));
@@ -37,7 +35,7 @@ function kindOf(answer: IncomingMessage): string {
   return /\b(html|json|xml)\b/i.exec(type)?.[1]?.toUpperCase() ?? 'text';
 }
 
-/** Reads an answer to its end, or to the limit, and keeps nothing: finds torn answers. */
+/** Reads an answer to its end or the limit without keeping it, to find answers that break off. */
 export function drain(answer: IncomingMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     let left = BODY_LIMIT_BYTES;
@@ -47,7 +45,7 @@ export function drain(answer: IncomingMessage): Promise<void> {
     });
     answer.once('end', resolve);
     answer.on('error', reject);
-    // It can break before anybody listens.
+    // The answer may have broken off before.
     if (answer.errored) reject(answer.errored);
     answer.once('close', () => reject(CLOSED_EARLY));
   });
@@ -67,7 +65,7 @@ async function readLimited(
   return { bytes, cut: size > BODY_LIMIT_BYTES };
 }
 
-/** Passes on up to the limit, and a byte more where there is more, so that the reader can tell. */
+/** Passes on one byte more than the limit, so that the reader notices a longer page. */
 async function* limited(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let left = BODY_LIMIT_BYTES + 1;
   for await (const chunk of source) {
@@ -109,7 +107,7 @@ async function* unpack(
     unpacker.destroy();
   }
 
-  /** Tells a connection that broke from a packing that is broken. */
+  /** Distinguishes a broken connection from invalid packing. */
   async function* watched(chunks: AsyncIterable<Uint8Array>) {
     try {
       yield* chunks;
@@ -128,7 +126,7 @@ function unpackerFor(coding: string, first: Uint8Array): Transform {
     case 'br':
       return createBrotliDecompress();
     case 'deflate':
-      // Meant with a zlib header (RFC 1950: low nibble 8), sent by some servers without.
+      // Some servers leave out the zlib header (RFC 1950: low nibble 8).
       return ((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
     default:
       throw unknownCoding(coding);
@@ -165,7 +163,7 @@ function decoderFor(answer: IncomingMessage, bytes: Buffer): TextDecoder {
   try {
     return new TextDecoder(label ?? 'utf-8');
   } catch {
-    // A charset nobody knows: most of what a keyword is made of reads the same in UTF-8.
+    // Most keywords read the same in UTF-8 as in an unknown charset.
     return new TextDecoder('utf-8');
   }
 }

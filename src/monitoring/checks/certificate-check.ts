@@ -4,21 +4,24 @@ import { DAY_MS } from '../time/clock.ts';
 import { day, expiryWarning } from './certificate.ts';
 import { CheckFailure } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
-import { admitServerName, type HostPort, hostPortReader } from './host-port.ts';
+import { admitServerName, type HostPort, parseHostPort } from './host-port.ts';
 import { startTls } from './starttls.ts';
 import { admitHost } from './target.ts';
 
-/** How a target is read, by what is said before TLS: each has a port of its own when none is given. */
-const READERS: Record<CertificateConfig['starttls'], (target: string) => HostPort> = {
-  none: hostPortReader('example.com or example.com:443', '443'),
-  smtp: hostPortReader('mail.example or mail.example:587', '587'),
-  imap: hostPortReader('mail.example or mail.example:143', '143'),
-  postgres: hostPortReader('db.example or db.example:5432', '5432'),
+/** Example host and default port of each protocol before TLS. */
+const DEFAULTS: Record<CertificateConfig['starttls'], { host: string; port: string }> = {
+  none: { host: 'example.com', port: '443' },
+  smtp: { host: 'mail.example', port: '587' },
+  imap: { host: 'mail.example', port: '143' },
+  postgres: { host: 'db.example', port: '5432' },
 };
 
-const readTarget = ({ target, config }: CertificateMonitor) => READERS[config.starttls](target);
+function readTarget({ target, config }: CertificateMonitor): HostPort {
+  const { host, port } = DEFAULTS[config.starttls];
+  return parseHostPort(target, `${host} or ${host}:${port}`, port);
+}
 
-/** CERTIFICATE: UP while every certificate that a server shows is good, for its name, and lasts long enough. */
+/** CERTIFICATE: UP while every certificate of the server is valid for its name and lasts long enough. */
 export const certificate: ProbedType<CertificateMonitor> = {
   schema: CertificateMonitor,
   async admit(monitor, tools) {
@@ -38,7 +41,9 @@ export const certificate: ProbedType<CertificateMonitor> = {
     const { starttls, server_name: serverName, ignore_tls: ignoreTls, down_days } = monitor.config;
     const at = { protocol: 'https:', ...readTarget(monitor) };
     const socket = await connect(at, context, {
-      ...{ ignoreTls, serverName, wholeChain: true },
+      ignoreTls,
+      serverName,
+      wholeChain: true,
       beforeTls: starttls === 'none' ? undefined : (plain) => startTls(starttls, plain, context),
     });
     socket.destroy();

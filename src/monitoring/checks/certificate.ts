@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure, type Degradation, inQuotes } from './check-result.ts';
 
-/** Keeps when a certificate ends that was shown; of several, the first to end. */
+/** Notes the end of a certificate; the earliest end of several is kept. */
 export function noteCertificate(
   certificate: X509Certificate | undefined,
   context: CheckContext,
@@ -14,18 +14,17 @@ export function noteCertificate(
   context.certificateEndsMs = Math.min(endsMs, context.certificateEndsMs ?? endsMs);
 }
 
-/** Certificates of a chain that are looked at; of good ones there are two to four. */
+/** Certificates of a chain that are examined; valid chains have two to four. */
 const MAX_CHAIN = 10;
 
-/** The names of those who issued certificates, PEM: the subjects of theirs. */
+/** Subjects of certificates, PEM. */
 export function subjectsOf(certificates: string | readonly string[]): ReadonlySet<string> {
   return new Set([certificates].flat().map((pem) => new X509Certificate(pem).subject));
 }
 
 /**
- * Keeps when the first certificate ends of a chain, which need not be the server's own. The root is left out, and whatever
- * is sent beyond the first one whose issuer is trusted by itself (`trusted`, subjects): nobody needs it, and a root that an
- * older one has signed, too, may well be sent with a certificate that has ended.
+ * Notes the earliest end in a chain of certificates. Leaves out the root, and everything after the first certificate with a trusted
+ * issuer (`trusted`, subjects): clients don't need it, and servers may send a cross-signed root whose certificate has expired.
  */
 export function noteChain(
   certificate: X509Certificate | undefined,
@@ -42,11 +41,11 @@ export function noteChain(
   }
 }
 
-/** A certificate and those between it and its root, as far as they were sent, in whatever order. */
+/** A certificate and the sent ones between it and its root. */
 function* pathFrom(certificate: X509Certificate): Generator<X509Certificate> {
   yield certificate;
   const sent: X509Certificate[] = [];
-  // Node gives them in the order in which they came, whoever issued whom.
+  // Node links certificates in the order in which they were sent, which need not be the chain's.
   for (let one = certificate.issuerCertificate; one && sent.length < MAX_CHAIN; ) {
     sent.push(one);
     one = one.issuerCertificate;
@@ -61,27 +60,24 @@ function* pathFrom(certificate: X509Certificate): Generator<X509Certificate> {
   }
 }
 
-/** Of its subject the common name, else the last part; OpenSSL escapes some characters. */
+/** The common name of its subject, else the last part; OpenSSL escapes some characters. */
 function nameOf({ subject }: X509Certificate): string {
   const parts = subject.split('\n');
   const part = parts.find((one) => one.startsWith('CN=')) ?? parts.at(-1) ?? '';
   return inQuotes(part.replace(/^\w+=/, '').replace(/\\(.)/g, '$1'));
 }
 
-/**
- * Whether a certificate is for a host, a name or an address, as Node judges it: by its alternative names, or by its common
- * name when it has no names among these.
- */
+/** Compares a certificate with a host, as Node does: by its alternative names, or by its common name if it has none. */
 export function isCertificateFor(certificate: X509Certificate, host: string): boolean {
   const accepts = (parts: object) =>
     tls.checkServerIdentity(host, parts as tls.PeerCertificate) === undefined;
-  // What the alternative names allow no common name forbids; taken apart as a whole only when they do not.
+  // The whole certificate is parsed only if the alternative names don't match.
   return (
     accepts({ subjectaltname: certificate.subjectAltName }) || accepts(certificate.toLegacyObject())
   );
 }
 
-/** Why a certificate is not to be trusted; `code` is that of the failed check. */
+/** The failure for a certificate that isn't trusted, by the code of the failed verification. */
 export function certificateFailure(
   certificate: X509Certificate | undefined,
   code: string,
@@ -89,7 +85,7 @@ export function certificateFailure(
   const say = (reason: string) => new CheckFailure('tls', reason);
   if (certificate === undefined) return say('the server sent no certificate');
   const { validFrom, validTo } = certificate;
-  // Said first whatever else is wrong: it is what the owner has to act on.
+  // An expired certificate is named first, because its owner must act on it.
   if (Date.parse(validTo) < Date.now()) {
     return say(`the certificate expired on ${day(Date.parse(validTo))}`);
   }
@@ -120,18 +116,18 @@ export function certificateFailure(
   }
 }
 
-/** What is not as it should be about a check over TLS that passed: a certificate that ends soon. */
+/** The degradation of a check over TLS whose certificate ends soon. */
 export function expiring(
   config: { ignore_tls: boolean; tls_expiry_days: number },
   { certificateEndsMs }: CheckContext,
 ): { outcome: Degradation; reason: string } | undefined {
-  // Who takes any certificate also takes one that ends.
+  // A monitor that accepts any certificate also accepts an expired one.
   if (config.ignore_tls || certificateEndsMs === undefined) return undefined;
   const reason = expiryWarning(certificateEndsMs, config.tls_expiry_days, Date.now());
   return reason === undefined ? undefined : { outcome: 'expiring', reason };
 }
 
-/** Says that a certificate ends soon, such as `the certificate expires in 3 days, on 2026-11-24`; else `undefined`. */
+/** The warning about a certificate that ends soon, such as `the certificate expires in 3 days, on 2026-11-24`; else `undefined`. */
 export function expiryWarning(
   endsMs: number,
   days: number,

@@ -1,23 +1,23 @@
 import { CheckFailure } from './check-result.ts';
 
-/** What a check waits for, in the order a web check does. */
-type Step = 'name' | 'connection' | 'starttls' | 'handshake' | 'answer' | 'body';
+/** Steps of a check, in the order of a web check. */
+type CheckStep = 'name' | 'connection' | 'starttls' | 'handshake' | 'answer' | 'body';
 
-/** One check of a target: its deadline, and what was met on the way, for its result and for the words of a failure. */
+/** One check of a target: its deadline, and details for its result and the sentence of a failure. */
 export interface CheckContext {
   /** Aborts at the deadline, with the failure as its reason, or when the service closes. */
   signal: AbortSignal;
   timeoutMs: number;
-  step: Step;
-  /** Who is tried or talked to, in words, such as `203.0.113.7:443`; never an address that the guard refused. */
+  step: CheckStep;
+  /** The current peer in words, such as `203.0.113.7:443`; never an address that the guard refused. */
   peer: string;
-  /** Says what is missing of an answer that has begun to come. */
+  /** Says what is missing in an incomplete answer. */
   missing?: () => string;
-  /** It was sent on to another address by its target. */
+  /** The target redirected the check. */
   redirected: boolean;
-  /** When the first certificate ends of those that were shown, Unix milliseconds. */
+  /** Earliest end of the server's certificates, Unix milliseconds. */
   certificateEndsMs?: number;
-  /** Which one that is, in words, where it is not the server's own. */
+  /** That certificate in words, if it isn't the server's own. */
   endsFirst?: string;
 }
 
@@ -27,7 +27,7 @@ export function outOfTime({ step, peer, timeoutMs, missing }: CheckContext): Che
   return new CheckFailure('timeout', `${missing?.() ?? WAITED_FOR[step](peer)} ${within}`);
 }
 
-const WAITED_FOR: Record<Step, (peer: string) => string> = {
+const WAITED_FOR: Record<CheckStep, (peer: string) => string> = {
   name: () => 'the name could not be looked up',
   connection: (peer) => `no connection to ${peer}`,
   starttls: (peer) => `no reply to STARTTLS from ${peer}`,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oneLine } from '../../contracts/one-line.ts';
 
-/** How a check ended; `ok` or what was found. The labels of the metric, and what makes two findings "the same". */
+/** End of a check. Also a label of the metric; two problems with the same outcome are the same problem. */
 export const Outcome = z.enum([
   'ok',
   'slow',
@@ -24,22 +24,21 @@ export const Outcome = z.enum([
 
 export type Outcome = z.infer<typeof Outcome>;
 
-/** Outcomes of a check that passed, but not as it should. */
+/** Outcomes of a check that passed with a problem. */
 export type Degradation = 'slow' | 'expiring';
 
-/** What one check found. */
 export interface CheckResult {
-  /** It passed, if only just: then `outcome` is `ok`, `slow` or `expiring`. */
+  /** The check passed; `outcome` is then `ok`, `slow` or `expiring`. */
   ok: boolean;
   outcome: Outcome;
-  /** Why it is not as it should be, in words a person understands; absent when `outcome` is `ok`. */
+  /** The problem in words for people; absent if `outcome` is `ok`. */
   reason?: string;
   responseTimeMs: number;
-  /** When the certificate ends that was shown, Unix milliseconds. */
+  /** End of the server's certificate, Unix milliseconds. */
   certificateEndsMs?: number;
 }
 
-/** A check found its target wanting; the message is the reason shown to people. */
+/** The check failed; the message is the reason that people see. */
 export class CheckFailure extends Error {
   override name = 'CheckFailure' as const;
   readonly outcome: Exclude<Outcome, 'ok' | Degradation>;
@@ -50,11 +49,11 @@ export class CheckFailure extends Error {
   }
 }
 
-/** The sentence for an address that the guard refused, at a check; it never says which address that is. */
+/** The failure for an address that the guard refused; it never names the address. */
 export const notAllowed = (what: string) =>
   new CheckFailure('blocked', `${what} may not be checked (see MONITOR_ALLOW_PRIVATE)`);
 
-/** A connection closed too early, for all of them: each closes at last, and most of the errors would be made for nobody. */
+/** One shared error for connections that closed too early: every connection closes, and most errors would be created unused. */
 export const CLOSED_EARLY = Object.assign(new Error('The connection was closed.'), {
   code: 'ECONNRESET',
 });
@@ -68,10 +67,10 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** How much a reason shows of a text that others wrote. */
+/** Characters of a foreign text that a reason quotes. */
 const SHOWN_CHARACTERS = 60;
 
-/** A text that others wrote as a reason quotes it: one line of a few visible characters. */
+/** Quotes a foreign text in a reason: one line of a few visible characters. */
 export function inQuotes(text: string): string {
   const line = oneLine(text.slice(0, 10 * SHOWN_CHARACTERS));
   const characters = [...line];
@@ -79,7 +78,7 @@ export function inQuotes(text: string): string {
   return `“${characters.slice(0, SHOWN_CHARACTERS - 1).join('')}…”`;
 }
 
-/** A number of bytes as people read it, such as `14 KB`. */
+/** Bytes for people, such as `14 KB`. */
 export function inKilobytes(bytes: number): string {
   return bytes < 1024 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} KB`;
 }

@@ -7,66 +7,64 @@ import type { DnsClient } from './dns-query.ts';
 import type { NameLookup } from './name-lookup.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 
-/** A monitor that is checked by us, as its settings say. */
+/** A monitor whose target the service checks. */
 export interface CheckedMonitor {
   check_type: string;
   name: string;
   target: string;
   config: z.output<z.ZodObject<typeof probeSettings>>;
-  depends_on?: string[] | undefined;
+  depends_on?: string[];
 }
 
-/** What a monitor is: its type of check, its target and its settings. */
+/** A monitor's type of check, target and settings. */
 export type MonitorDefinition = CheckedMonitor | HeartbeatMonitor;
 
-/** Whether a monitor waits for the pings of a job; all others are checked by us. */
+/** A heartbeat waits for the pings of a job; the service checks all other monitors. */
 export const isHeartbeat = (definition: MonitorDefinition): definition is HeartbeatMonitor =>
   definition.check_type === 'HEARTBEAT';
 
-/** What an admission may ask: where a target leads, and whether checks may go there. */
 export interface AdmissionTools {
   guard: SsrfGuard;
   lookup: NameLookup;
 }
 
-/** What probes work with. */
 export interface ProbeTools {
   guard: SsrfGuard;
   connect: Connect;
   dnsClient: DnsClient;
-  /** Fixed, so that owners of targets can tell who asks; settings may give another. */
+  /** Tells owners of targets who sends the requests; headers of a monitor may replace it. */
   userAgent: string;
 }
 
-/** A type of check, whether it asks its target or waits for pings. */
-export interface CheckType<Monitor extends MonitorDefinition = MonitorDefinition> {
-  /** A monitor of this type as it is asked for and stored; see `monitorOfType` of the contract. */
+/** A type of check, which probes its target or waits for pings. */
+export interface CheckTypeModule<Monitor extends MonitorDefinition = MonitorDefinition> {
+  /** A monitor of this type in requests and in the store; see `monitorOfType` of the contract. */
   schema: z.ZodObject<{
     check_type: z.ZodLiteral<string>;
     name: z.ZodType<string>;
     target: z.ZodType<string>;
     config: z.ZodType;
   }>;
-  /** Refuses what the schema cannot see; throws the 400 that names the setting and says what to do. */
+  /** Checks rules beyond the schema; throws a 400 that names the setting and the remedy. */
   admit(monitor: Monitor, tools: AdmissionTools): void | Promise<void>;
 }
 
 /**
- * A type of check that asks its target. Where its settings have `headers`, values of them and of parameters of the target
- * that look like secrets are encrypted and never shown, and so is all of `send` where they have that.
+ * A type of check that probes its target. If its settings have `headers`, secret-looking values in them and in parameters of the
+ * target are encrypted and never shown; if they have `send`, all of it.
  */
 export interface ProbedType<Monitor extends CheckedMonitor = CheckedMonitor>
-  extends CheckType<Monitor> {
-  /** Whose checks are not run all at once, such as the host of a URL. Never throws for a monitor that was admitted. */
+  extends CheckTypeModule<Monitor> {
+  /** Host whose checks are limited at the same time, such as the host of a URL. Never throws for an admitted monitor. */
   limitedHost(monitor: Monitor): string;
-  /** What a probe connects to, a name or a literal: evidence for and against our own network. */
+  /** Host that a probe connects to, a name or a literal; its reachability is evidence about our own network. */
   contactedHost(monitor: Monitor): string;
   /**
-   * Asks the target once. Resolves when all is well; throws a `CheckFailure` that says why not, or the reason of the
-   * context's signal. The deadline and the response time are kept by `createCheck`.
+   * Probes the target once. Throws a `CheckFailure` with the reason, or the reason of the context's signal. `createCheck` keeps the
+   * deadline and the response time.
    */
   probe(monitor: Monitor, context: CheckContext, tools: ProbeTools): Promise<void>;
-  /** What is not as it should be about a check that passed, besides that it was slow. */
+  /** A problem of a check that passed, other than slowness. */
   degradation?(
     monitor: Monitor,
     context: CheckContext,

@@ -8,20 +8,20 @@ import { type CheckTypes, shippedTypes } from './registry.ts';
 import { lostSecretsOf } from './secret-values.ts';
 
 /**
- * Checks a target once; at its deadline it aborts `abort` with a `CheckFailure`. Throws only when somebody else aborted it: a
- * check that we abandoned says nothing about its target.
+ * Checks a target once; at the deadline it aborts `abort` with a `CheckFailure`. Throws only if a caller aborted it, because an
+ * abandoned check says nothing about its target.
  */
 export type Check = (monitor: CheckedMonitor, abort: AbortController) => Promise<CheckResult>;
 
-/** Timeout when none is given: ten seconds, less where the interval is short. */
+/** Default timeout; shorter for short intervals. */
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
-/** How long a check may take, seconds; always under the interval. */
+/** Timeout of a check, seconds; always shorter than the interval. */
 export function timeoutSeconds(config: CheckedMonitor['config']): number {
   return config.timeout_seconds ?? Math.min(DEFAULT_TIMEOUT_SECONDS, config.interval_seconds * 0.8);
 }
 
-/** The check of every type, under one deadline over all it does: look-up, connection, redirects and body. */
+/** Creates the check for all types, with one deadline over look-up, connection, redirects and body. */
 export function createCheck(
   options: Omit<ProbeTools, 'dnsClient'> & { types?: CheckTypes },
 ): Check {
@@ -35,7 +35,7 @@ export function createCheck(
   return async (monitor, abort) => {
     const { signal } = abort;
     signal.throwIfAborted();
-    // Each of its redirects has waits of its own for it, and Node would warn of the eleventh as of a leak.
+    // Each redirect adds listeners, and Node would warn about the eleventh as a leak.
     setMaxListeners(0, signal);
     const context: CheckContext = {
       signal,
@@ -50,7 +50,7 @@ export function createCheck(
     try {
       await unlessAborted(probe(monitor, context), signal);
       const responseTimeMs = elapsedMs();
-      // A reason of the type goes first: a date that comes nearer, where slow comes and goes.
+      // The type's reason goes first: an expiry date comes nearer, while slowness comes and goes.
       const degradation =
         types.ofChecked(monitor).degradation?.(monitor, context) ?? slow(monitor, responseTimeMs);
       return { ok: true, outcome: 'ok', ...degradation, responseTimeMs, ...certificateOf(context) };
@@ -65,7 +65,7 @@ export function createCheck(
   };
 }
 
-/** Asked without them, the target would be found wanting for what is our own fault. */
+/** A check without its secrets would blame the target for a problem of ours. */
 const secretsLost = (names: readonly string[]) =>
   new CheckFailure(
     'failed',
@@ -85,5 +85,4 @@ function slow(
 const certificateOf = ({ certificateEndsMs }: CheckContext) =>
   certificateEndsMs === undefined ? undefined : { certificateEndsMs };
 
-/** Such as `2,340 ms`. */
 const inMilliseconds = (ms: number) => `${ms.toLocaleString('en-GB')} ms`;

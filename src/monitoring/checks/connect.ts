@@ -13,7 +13,7 @@ import { CheckFailure, CLOSED_EARLY, errorCode, notAllowed } from './check-resul
 import type { NameLookup } from './name-lookup.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 
-/** With several addresses, how long one may take before the next is tried (RFC 8305 has 250 ms; far hosts need more). */
+/** With several addresses, time before the next one is tried (RFC 8305 has 250 ms; distant hosts need more). */
 const ADDRESS_ATTEMPT_MS = 1_000;
 
 /**
@@ -27,22 +27,21 @@ export type Connect = (
 ) => Promise<net.Socket>;
 
 export interface ConnectOptions {
-  /** Take any certificate. */
+  /** Accept any certificate. */
   ignoreTls: boolean;
-  /** The name asked for and looked for in the certificate; the host when absent. */
-  serverName?: string | undefined;
-  /** What to speak over TLS (ALPN). */
+  /** Name in the TLS handshake and the certificate; the host by default. */
+  serverName?: string;
+  /** Protocols over TLS (ALPN). */
   protocols?: string[];
-  /** What is said on the connection before TLS begins; throws when it does not come to that. */
-  beforeTls?: ((socket: net.Socket) => Promise<void>) | undefined;
-  /** Note when the first one ends of the whole chain of certificates, not only the server's own. */
+  /** Conversation on the plain connection before TLS; throws if TLS can't begin. */
+  beforeTls?: (socket: net.Socket) => Promise<void>;
+  /** Note the earliest end of the whole chain, not only of the server's own certificate. */
   wholeChain?: boolean;
 }
 
 /**
- * Connections that go only where the guard allows. A literal is checked here, because sockets look up names only; a
- * name is looked up here and the socket is given exactly the addresses that were checked, so that a name which
- * changes its answer (DNS rebinding) finds no gap. Of several addresses the forbidden ones are left out.
+ * Opens connections only to addresses that the guard allows. A name is resolved here once, and the socket gets exactly the checked
+ * addresses, so a name that changes its answer (DNS rebinding) can't slip through. Forbidden addresses are left out.
  */
 export function createConnect(options: {
   guard: SsrfGuard;
@@ -51,8 +50,8 @@ export function createConnect(options: {
   ca?: string | string[];
 }): Connect {
   const { guard, lookup } = options;
-  // Shared: reading the root certificates anew costs more than a handshake. Not before one is
-  // needed: the two take about 40 ms of CPU, which a start can do without.
+  // Shared, because loading the root certificates costs more than a handshake; and created when needed, because a start can do
+  // without these 40 ms of CPU.
   let verifying: tls.SecureContext | undefined;
   let trusting: tls.SecureContext | undefined;
   function contextFor(ignoreTls: boolean): tls.SecureContext {
@@ -89,9 +88,7 @@ export function createConnect(options: {
     const port = Number(url.port) || (secure ? 443 : 80);
     context.peer = peerInWords(addresses, port);
     context.step = 'connection';
-    // Without a prototype: Node copies the options of a connection, and V8 makes five hidden classes for each such copy, which
-    // only a collection of the whole heap takes away.
-    const target = { __proto__: null, port, ...addressOptions(addresses), noDelay: true };
+    const target = { port, ...addressOptions(addresses), noDelay: true };
     const serverName = serverNameOf(options.serverName ?? url.hostname);
     const plain = !secure || options.beforeTls ? net.connect(target) : undefined;
     if (plain) await opened(plain, context);
@@ -109,7 +106,7 @@ export function createConnect(options: {
       context.peer = peerInWords([socket.remoteAddress], port);
     }
     if (!(socket instanceof tls.TLSSocket)) return socket;
-    // Asked for once: a second time Node may have none. Not `getPeerCertificate`, which takes every field apart.
+    // Read only once, because Node may have none the second time. `getPeerCertificate` would parse every field.
     const certificate = socket.getPeerX509Certificate();
     if (options.wholeChain) noteChain(certificate, context, trustedNames());
     else noteCertificate(certificate, context);
@@ -124,7 +121,7 @@ export function createConnect(options: {
   };
 }
 
-/** Waits for `promise`, but no longer than the signal allows, which lives no longer than what it is for. */
+/** Waits for `promise` until the signal aborts. The signal must end with its check, because listeners stay on it. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   return await new Promise<T>((resolve, reject) => {
@@ -133,7 +130,7 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
   });
 }
 
-/** The socket gets the checked addresses whatever it asks for. */
+/** The socket gets the checked addresses, whichever name it looks up. */
 function addressOptions(
   addresses: readonly string[],
 ): Pick<
@@ -151,21 +148,19 @@ function addressOptions(
   };
 }
 
-/** As it stands in certificates: an address without brackets, a name without the last dot (RFC 6066 §3). */
+/** A host in the form of certificates: an address without brackets, a name without the last dot (RFC 6066 §3). */
 const serverNameOf = (hostname: string) => literalAddress(hostname) ?? hostname.replace(/\.$/, '');
 
-/** A connection whose certificate is judged by the caller, where it can still be read; nothing is sent before. */
+/** A connection whose certificate the caller judges before anything is sent; a rejected one could not be read. */
 function connectTls(options: tls.ConnectionOptions): tls.TLSSocket {
-  const socket = tls.connect({
+  return tls.connect({
     ...options,
     rejectUnauthorized: false,
     checkServerIdentity: () => undefined,
   });
-  // Node asks for it to give it to `checkServerIdentity`: taking apart every field of the whole chain is a fifth of a check.
-  return Object.assign(socket, { getPeerCertificate: () => ({}) });
 }
 
-/** Has both sides agree on TLS over a connection that is open. */
+/** Agrees with the server on TLS over a plain connection. */
 async function agreed(
   socket: net.Socket,
   context: CheckContext,
@@ -184,7 +179,7 @@ async function agreed(
 
 async function opened(socket: net.Socket, context: CheckContext): Promise<void> {
   const startMs = performance.now();
-  // Ends every wait on this connection; the signal lives no longer than its check, so nobody has to unsubscribe.
+  // Ends every wait on this connection. The signal ends with its check, so the listener can stay.
   context.signal.addEventListener('abort', () => socket.destroy(), { once: true });
   try {
     await new Promise<void>((resolve, reject) => {
@@ -196,7 +191,7 @@ async function opened(socket: net.Socket, context: CheckContext): Promise<void> 
       } else {
         socket.once('connect', resolve);
       }
-      // Stays, or an error that comes later would be fatal; those belong to whoever uses the socket.
+      // The listener stays, because a later error without one would end the process.
       socket.on('error', reject);
       socket.once('close', () => reject(CLOSED_EARLY));
     });
@@ -207,7 +202,7 @@ async function opened(socket: net.Socket, context: CheckContext): Promise<void> 
   }
 }
 
-/** Says why there is no connection, and to which of the addresses tried. */
+/** The failure of a connection attempt, with the address. */
 function connectionFailure(
   error: unknown,
   { peer, step }: CheckContext,

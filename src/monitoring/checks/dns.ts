@@ -4,15 +4,14 @@ import { invalidValue as invalid } from '../../http/errors.ts';
 import { literalAddress, readAddress } from './address.ts';
 import { CheckFailure, errorCode, notAllowed } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
-import type { Forms } from './dns-message.ts';
+import type { RecordForms } from './dns-message.ts';
 import { type DnsAnswer, parseResolver } from './dns-query.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 import { isHostName, targetNotAllowed } from './target.ts';
 
 /**
- * DNS: UP when a resolver answers as expected. The resolver's address goes through the guard at every check; what the
- * answers hold is only compared, never reached, and not shown, since the system's resolver may know names that are nobody's
- * business.
+ * DNS: UP if a resolver answers as expected. The guard checks the resolver's address at every check. Records are only compared, never
+ * contacted or shown, because the system's resolver may know private names.
  */
 export const dns: ProbedType<DnsMonitor> = {
   schema: DnsMonitor,
@@ -108,8 +107,8 @@ function judge({ rcode, records }: DnsAnswer, config: DnsConfig, resolver: strin
 const recordsInWords = (count: number, type: DnsConfig['record_type']) =>
   `${count} ${type} ${count === 1 ? 'record' : 'records'}`;
 
-/** Names are the same in any case and with or without the last dot; texts are not. */
-function isOneOf(forms: Forms, wanted: string, type: DnsConfig['record_type']): boolean {
+/** Names match in any case and with or without the last dot; texts must be equal. */
+function isOneOf(forms: RecordForms, wanted: string, type: DnsConfig['record_type']): boolean {
   if (type === 'TXT') return forms.includes(wanted);
   const plain = plainly(wanted);
   return forms.some((form) => plainly(form) === plain);

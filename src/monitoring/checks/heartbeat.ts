@@ -2,14 +2,14 @@ import { HeartbeatMonitor } from '../../contracts/monitoring.ts';
 import { holdsUnseen } from '../../contracts/one-line.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
 import { cronFault } from '../time/cron.ts';
-import type { CheckType } from './check-type.ts';
+import type { CheckTypeModule } from './check-type.ts';
 import { unseenInTarget } from './target.ts';
 
 /** Longest word for a heartbeat's job. */
 const MAX_JOB_WORD = 200;
 
 /** HEARTBEAT: a job pings its address, and is DOWN when a ping is late. Its signals are in monitors/heartbeat.ts. */
-export const heartbeat: CheckType<HeartbeatMonitor> = {
+export const heartbeat: CheckTypeModule<HeartbeatMonitor> = {
   schema: HeartbeatMonitor,
   admit({ target, config }) {
     const fault = cronFault(config.cron, config.timezone);

@@ -1,11 +1,9 @@
 import { invalidValue as invalid } from '../../http/errors.ts';
-import { memoize } from '../time/memoize.ts';
-import { literalAddress, MAX_ADDRESSES } from './address.ts';
+import { literalAddress } from './address.ts';
 import { isHostName } from './target.ts';
 
-/** Where a connection leads. */
 export interface HostPort {
-  /** As a URL has it: lower case, an IPv6 address in brackets. */
+  /** In the form of a URL: lower case, an IPv6 address in brackets. */
   hostname: string;
   /** 1 to 65535, in digits. */
   port: string;
@@ -17,10 +15,10 @@ export interface HostPort {
  */
 const HOST_PORT = /^(?:tcp:\/\/)?(\[[^\]]*\]|[^:[\]]+)(?::(\d{1,5}))?\/?$/i;
 
-/** Reads a host and a port; without a port it is `defaultPort`. Throws the 400 that says how to write them. */
+/** Reads a host and a port, which may have a default. Throws a 400 that says how to write them. */
 export function parseHostPort(target: string, example: string, defaultPort?: string): HostPort {
   const [, host = '', port = defaultPort] = HOST_PORT.exec(target) ?? [];
-  // In a URL all that ends a host would begin something else.
+  // These characters would end the host in a URL.
   const isHost = host !== '' && !/[\s\p{Cc}/?#@\\%]/u.test(host);
   const text = `http://${host}/`;
   if (!isHost || !URL.canParse(text)) {
@@ -40,11 +38,7 @@ export function parseHostPort(target: string, example: string, defaultPort?: str
   return { hostname, port: String(Number(port)) };
 }
 
-/** Reads the target of a monitor that was admitted, as often as it is checked. */
-export const hostPortReader = (example: string, defaultPort?: string) =>
-  memoize(MAX_ADDRESSES, (target: string) => parseHostPort(target, example, defaultPort));
-
-/** Where a target leads that has a port; `undefined` when it is no such target. */
+/** Host and port of a target; `undefined` if it isn't written so. */
 export function hostPortOf(target: string): HostPort | undefined {
   try {
     return parseHostPort(target, '');
@@ -53,7 +47,7 @@ export function hostPortOf(target: string): HostPort | undefined {
   }
 }
 
-/** Refuses a name that no certificate can be for. */
+/** Throws a 400 for a name that no certificate can have. */
 export function admitServerName(name: string | undefined): void {
   if (name === undefined) return;
   if (literalAddress(name) !== undefined || !isHostName(name)) {

@@ -19,10 +19,10 @@ const OF_THE_BODY = new Set([
 /** Spoken over TLS. Source: IANA, "TLS ALPN Protocol IDs". */
 const HTTP_1 = ['http/1.1'];
 
-/** Answers before the answer (100, 103); servers send one or two. */
+/** Interim answers (100, 103); servers send one or two. */
 const MAX_INTERIM_ANSWERS = 10;
 
-/** A request, and what is to be done with a redirect. */
+/** A request, and its rules for redirects. */
 export interface Visit {
   url: URL;
   method: string;
@@ -31,17 +31,16 @@ export interface Visit {
   /** Sent over `headers`, and only to the origin of `url`. */
   ownHeaders: Record<string, string>;
   body: string | undefined;
-  /** A redirect with a status that is wanted is an answer, not a way. */
+  /** A redirect with a wanted status is the answer and isn't followed. */
   isWanted: (status: number) => boolean;
-  /** `undefined` when a redirect is an answer like any other. */
+  /** `undefined` if redirects aren't followed. */
   maxRedirects: number | undefined;
   ignoreTls: boolean;
 }
 
 /**
- * Makes one request over a new connection, follows redirects by hand, each through the same guarded `connect`, and
- * gives the answer to `read`; then the connection is closed, whatever was read.
- * Throws a `CheckFailure`, or the signal's reason when it aborts. No cookies; nothing is kept between visits.
+ * Sends one request over a new connection, follows redirects through the same guarded `connect`, and passes the answer to `read`; then
+ * closes the connection. Throws a `CheckFailure`, or the signal's reason if it aborts. No cookies; visits share nothing.
  */
 export async function visit<T>(
   connect: Connect,
@@ -71,7 +70,7 @@ export async function visit<T>(
     } catch (error) {
       context.signal.throwIfAborted();
       const code = errorCode(error);
-      // One without a code is a fault of ours, not of the target.
+      // An error without a code is a bug of ours, not the target's fault.
       if (error instanceof CheckFailure || code === undefined) throw error;
       throw exchangeFailure(error, code, context, socket);
     } finally {
@@ -90,7 +89,7 @@ function exchange(
   const headers: Record<string, string> = { host: url.host, ...visit.headers };
   for (const [name, value] of Object.entries(visit.ownHeaders)) headers[name.toLowerCase()] = value;
   headers.host = url.host;
-  // Said by hand, because Node leaves it out for DELETE and OPTIONS.
+  // Node leaves it out for DELETE and OPTIONS.
   if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
   const request = http.request({
     createConnection: () => socket,
@@ -103,7 +102,7 @@ function exchange(
   return new Promise((resolve, reject) => {
     let interim = 0;
     request.once('response', (answer) => {
-      // What breaks later is known here first, such as a chunk that is none; the answer would only be "aborted".
+      // The request knows the cause of a later error, such as an invalid chunk; the answer would only say "aborted".
       request.on('error', (error) => answer.destroy(error));
       resolve(answer);
     });
@@ -128,7 +127,7 @@ function redirected(visit: Visit, status: number, url: URL): Visit {
     next.body = undefined;
     next.ownHeaders = headersWhere(next.ownHeaders, (name) => !OF_THE_BODY.has(name));
   }
-  // To another origin goes what describes the body, as long as there is one; nothing secret is there.
+  // Another origin gets only headers that describe the body, which hold no secrets.
   if (url.origin !== visit.url.origin) {
     next.ownHeaders = headersWhere(next.ownHeaders, (name) => OF_THE_BODY.has(name));
   }
@@ -164,7 +163,7 @@ function exchangeFailure(
   return say('connection', `the connection to ${peer} failed (${code})`);
 }
 
-/** Where an answer sends the visitor, or `undefined` when it does not; a `CheckFailure` when that is no web address. */
+/** Target of a redirect; `undefined` for other answers. Throws a `CheckFailure` if it isn't a web address. */
 function redirectOf(answer: http.IncomingMessage, status: number, from: URL): URL | undefined {
   const { location } = answer.headers;
   if (!REDIRECTS.has(status) || location === undefined) return undefined;
@@ -177,14 +176,14 @@ function redirectOf(answer: http.IncomingMessage, status: number, from: URL): UR
   return to;
 }
 
-/** As browsers do: 303 turns into GET, and so does a POST at 301 and 302. Source: RFC 9110 §15.4. */
+/** 303 turns into GET, and so does a POST at 301 and 302, as in browsers. Source: RFC 9110 §15.4. */
 function methodAfter(status: number, method: string): string {
   if (method === 'HEAD') return method;
   if (status === 303 || (method === 'POST' && status < 303)) return 'GET';
   return method;
 }
 
-/** The failure of a way that is too long: `been` are the pages that sent the visitor on, `to` is the next. */
+/** The failure of a path that is too long: `been` are the redirecting pages, `to` is the next. */
 function tooManyRedirects(been: readonly string[], to: URL): CheckFailure {
   const limit = been.length - 1;
   if (limit === 0) return new CheckFailure('redirect', 'it redirects, and max_redirects is 0');

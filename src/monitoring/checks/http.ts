@@ -3,7 +3,6 @@ import { STATUS_CODES } from 'node:http';
 import { type HttpConfig, HttpMonitor } from '../../contracts/monitoring.ts';
 import { holdsUnseen } from '../../contracts/one-line.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
-import { memoize } from '../time/memoize.ts';
 import { literalAddress } from './address.ts';
 import { drain, readPageText } from './body-reader.ts';
 import { expiring } from './certificate.ts';
@@ -33,7 +32,7 @@ interface PageMonitor extends CheckedMonitor {
   config: HttpConfig;
 }
 
-/** What all types of check that ask for a web page have in common. */
+/** Shared by all types of check that request a web page. */
 export const ofPages = {
   async admit({ target, config }: PageMonitor, tools: AdmissionTools): Promise<void> {
     admitRequest(config);
@@ -44,7 +43,7 @@ export const ofPages = {
   degradation: ({ config }: PageMonitor, context: CheckContext) => expiring(config, context),
 };
 
-/** HTTP: UP when a page answers whole, with an expected status, and with the value in its JSON that is asked for. */
+/** HTTP: UP if a page answers completely, with an expected status, and with the expected value in its JSON. */
 export const http: ProbedType<HttpMonitor> = {
   ...ofPages,
   schema: HttpMonitor,
@@ -71,7 +70,7 @@ function admitJson(json: string, method: HttpConfig['method']): void {
   }
 }
 
-/** Asks for the page as its settings say and reads the answer if its status is an expected one. */
+/** Requests the page and reads the answer if its status is expected. */
 export function visitPage<T>(
   { connect, userAgent }: ProbeTools,
   { target, config }: PageMonitor,
@@ -98,7 +97,7 @@ export function visitPage<T>(
   });
 }
 
-/** A web target as a URL, or the 400 that says how to write one. */
+/** Reads a web target, or throws a 400 that says how to write one. */
 function parseTarget(target: string): URL {
   if (/[\s\p{Cc}]/u.test(target)) throw invalid('target', "a URL can't contain spaces; use %20");
   if (holdsUnseen(target)) throw unseenInTarget();
@@ -137,7 +136,7 @@ function admitRequest(config: HttpConfig): void {
   }
 }
 
-/** Says what is wrong with a header that settings ask for; `undefined` when nothing is. */
+/** The problem of a header in the settings, if any. */
 function headerProblem(
   name: string,
   value: string,
@@ -148,7 +147,7 @@ function headerProblem(
   if (NOT_FOR_SETTINGS.has(key) || key.startsWith('proxy-')) {
     return 'leave it out; the check sets it itself';
   }
-  // What else could come to mean two headers to the server: a line break begins another one.
+  // A line break would begin another header.
   if (!/^[\x20-\x7e\xa0-\xff]*$/.test(value)) {
     return 'must not contain line breaks, control characters or characters outside Latin-1';
   }
@@ -157,19 +156,16 @@ function headerProblem(
   return undefined;
 }
 
-/** Texts that are not read anew at each check; nearly all are one. */
-const MAX_PARSED = 100;
-
 /** Reads `200-299,401`; throws with a sentence when a code is not one or a range runs backwards. */
-const parseExpectedStatus = memoize(MAX_PARSED, (text: string) => {
+function parseExpectedStatus(text: string): (status: number) => boolean {
   const ranges = text.split(',').map((part) => {
     const [from = 0, to = from] = part.split('-').map(Number);
     if (from < 100 || to > 599) throw new Error('codes range from 100 to 599');
     if (from > to) throw new Error(`the range ${part} is backwards`);
     return { from, to };
   });
-  return (status: number) => ranges.some(({ from, to }) => from <= status && status <= to);
-});
+  return (status) => ranges.some(({ from, to }) => from <= status && status <= to);
+}
 
 /** A status as people read it, such as `503 Service Unavailable`. */
 function statusInWords(status: number): string {

@@ -1,22 +1,19 @@
 import { jsonFault, parseUntrustedJson } from '../../contracts/parse-json.ts';
-import { memoize } from '../time/memoize.ts';
 import { BODY_LIMIT_BYTES, type PageText } from './body-reader.ts';
 import { CheckFailure, inKilobytes, inQuotes } from './check-result.ts';
 
-/** What a value of a JSON document is to be. */
+/** A condition on a value of a JSON document. */
 export interface JsonCondition {
   /** Names of members and places in lists, from the outside in. */
   path: ReadonlyArray<string | number>;
-  /** As it was written. */
   pathText: string;
   operator: Operator;
-  /** What it is compared with; absent for `exists`. */
+  /** Compared with the value of the document; absent for `exists`. */
   value?: Scalar;
 }
 
 type Scalar = string | number | boolean | null;
 
-/** Steps of a path. */
 const MAX_STEPS = 20;
 
 const EXAMPLE = 'such as data.queue[0].depth < 100';
@@ -25,7 +22,7 @@ const EXAMPLE = 'such as data.queue[0].depth < 100';
 const STEP =
   /(?<dot>\.?)(?<name>[\p{L}_$@][\p{L}\p{N}_$@-]*)|\[(?:(?<place>\d{1,7})|(?<key>"(?:[^"\\]|\\.)*"))\]/uy;
 
-/** Whether a value that is there is as it is to be, and how that is said. */
+/** Comparisons with an existing value, and their words. */
 const OPERATORS = {
   '==': { holds: (found, value) => found === value, toBe: (value) => `must be ${value}` },
   '!=': { holds: (found, value) => found !== value, toBe: (value) => `must not be ${value}` },
@@ -47,7 +44,7 @@ const OPERATORS = {
 >;
 type Operator = keyof typeof OPERATORS;
 
-/** The one that a text begins with: `<=` stands before `<`, and a word ends where it ends. */
+/** Matches the operator at the start of a text: `<=` comes before `<`, and a word must end there. */
 const OPERATOR_AT = new RegExp(
   Object.keys(OPERATORS)
     .map((one) => (/\w$/.test(one) ? `${one}(?![\\p{L}\\p{N}_])` : one))
@@ -60,7 +57,7 @@ function numbers(holds: (found: number, value: number) => boolean) {
     typeof found === 'number' && typeof value === 'number' && holds(found, value);
 }
 
-/** A text in a text, a value in a list, or a name of a member. */
+/** Finds a text in a text, a value in a list, or a member by its name. */
 function containsValue(found: unknown, value: Scalar): boolean {
   if (Array.isArray(found)) return found.includes(value);
   if (typeof value !== 'string') return false;
@@ -69,10 +66,10 @@ function containsValue(found: unknown, value: Scalar): boolean {
 }
 
 /**
- * Reads a condition such as `data.queue[0]["depth now"] < 100`: a path, an operator and a value as JSON writes it. Nothing in
- * it is carried out. Throws a sentence that says where it is not understood and what to write. Pure.
+ * Parses a condition such as `data.queue[0]["depth now"] < 100`: a path, an operator and a JSON value. Throws a sentence that quotes
+ * the part it doesn't understand, and says what to write. Pure.
  */
-export const parseJsonCondition = memoize(1_000, (text: string): JsonCondition => {
+export function parseJsonCondition(text: string): JsonCondition {
   const path: Array<string | number> = [];
   let at = text.length - text.trimStart().length;
   const start = at;
@@ -103,7 +100,7 @@ export const parseJsonCondition = memoize(1_000, (text: string): JsonCondition =
     return { path, pathText, operator };
   }
   return { path, pathText, operator, value: scalarOf(operator, rest, text, at) };
-});
+}
 
 function keyOf(key: string | undefined, text: string, at: number): string {
   try {
@@ -118,7 +115,7 @@ function scalarOf(operator: Operator, rest: string, text: string, at: number): S
   try {
     value = parseUntrustedJson(rest);
   } catch {
-    // As for `ok`, which is no value without its quotes.
+    // A word without quotes, such as `ok`, isn't a value.
   }
   const isNumber = typeof value === 'number' && Number.isFinite(value);
   if (/^[<>]/.test(operator)) {
@@ -136,7 +133,7 @@ function notUnderstood(text: string, at: number, what: string): Error {
   return new Error(`${what}, ${EXAMPLE}; not understood ${where}`);
 }
 
-/** Throws the failure of a page whose JSON is not as it is to be. */
+/** Throws a `CheckFailure` if the page's JSON doesn't meet the condition. */
 export function judgeJson(text: string, page: PageText): void {
   const condition = parseJsonCondition(text);
   const { path, pathText, operator, value } = condition;
@@ -157,7 +154,7 @@ export function judgeJson(text: string, page: PageText): void {
   }
   const toBe = OPERATORS[operator].toBe(shown(value));
   for (const step of path) {
-    // Own members only: no document has a `constructor` that it does not hold.
+    // Own members only, so that `constructor` isn't found in every object.
     const isThere =
       typeof step === 'number'
         ? Array.isArray(found) && step < found.length

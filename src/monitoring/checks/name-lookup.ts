@@ -2,10 +2,10 @@ import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { CheckFailure, errorCode } from './check-result.ts';
 
-/** How long the resolver's settings and the hosts file are taken as read. */
+/** Lifetime of the resolver's settings and the hosts file in memory. */
 const FRESH_MS = 30_000;
 
-/** Finds the addresses of a name; throws a `CheckFailure` that says why there are none. */
+/** Finds the addresses of a name; throws a `CheckFailure` if there are none. */
 export type NameLookup = (name: string) => Promise<string[]>;
 
 /**
@@ -23,7 +23,7 @@ export function createNameLookup(
 ): NameLookup {
   const { servers, hostsFile = '/etc/hosts', nowMs = () => performance.now() } = options;
   const resolver = renewed(nowMs, () => {
-    // Three, because c-ares gives a resolver that was fast before less and less time; the check's deadline is over it.
+    // Three tries, because c-ares allows less and less time to a fast resolver. The check's deadline limits them all.
     const made = new Resolver({ timeout: 2_000, tries: 3 });
     if (servers) made.setServers(servers);
     return made;
@@ -48,7 +48,7 @@ export function createNameLookup(
   };
 }
 
-/** The reason for a failed look-up: the first answer that says more than "no such record". */
+/** The failure of a look-up, by the first answer that says more than "no such record". */
 function nameFailure(errors: readonly unknown[]): CheckFailure {
   const codes = errors.map(errorCode);
   if (codes.includes('ENOTFOUND')) {
@@ -72,7 +72,7 @@ function nameFailure(errors: readonly unknown[]): CheckFailure {
 
 async function readHosts(path: string): Promise<Map<string, string[]>> {
   const names = new Map<string, string[]>();
-  // A machine without this file has no names in it.
+  // Some machines have no such file.
   const text = await readFile(path, 'utf8').catch(() => '');
   for (const line of text.split('\n')) {
     const [address, ...words] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
@@ -82,7 +82,7 @@ async function readHosts(path: string): Promise<Map<string, string[]>> {
   return names;
 }
 
-/** A value made anew when it is asked for after `FRESH_MS`. */
+/** Remembers a value for `FRESH_MS`. */
 function renewed<T>(nowMs: () => number, make: () => T): () => T {
   let value: T | undefined;
   let madeMs = Number.NEGATIVE_INFINITY;

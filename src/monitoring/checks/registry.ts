@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import { certificate } from './certificate-check.ts';
-import type { CheckedMonitor, CheckType, MonitorDefinition, ProbedType } from './check-type.ts';
+import type {
+  CheckedMonitor,
+  CheckTypeModule,
+  MonitorDefinition,
+  ProbedType,
+} from './check-type.ts';
 import { dns } from './dns.ts';
 import { heartbeat } from './heartbeat.ts';
 import { http } from './http.ts';
 import { keyword } from './keyword.ts';
 import { tcp } from './tcp.ts';
 
-/** The types of check there are. Another one is a module like these, and its line here. */
-export const SHIPPED_TYPES: readonly CheckType[] = [
+/** All types of check. A new type is a module like these, and a line here. */
+export const SHIPPED_TYPES: readonly CheckTypeModule[] = [
   http,
   keyword,
   dns,
@@ -17,25 +22,23 @@ export const SHIPPED_TYPES: readonly CheckType[] = [
   heartbeat,
 ];
 
-/** Types of check by their names, which stand in `check_type`. */
+/** Types of check by their names in `check_type`. */
 export interface CheckTypes {
   /** A monitor of any of the types. */
   readonly schema: z.ZodType<MonitorDefinition>;
-  /** The names of the types. */
   readonly names: readonly string[];
-  of(definition: Pick<MonitorDefinition, 'check_type'>): CheckType;
+  of(definition: Pick<MonitorDefinition, 'check_type'>): CheckTypeModule;
   ofChecked(definition: CheckedMonitor): ProbedType;
-  /** The names of the settings that its type has. */
   settingsOf(definition: Pick<MonitorDefinition, 'check_type'>): ReadonlySet<string>;
-  /** What stands for a setting that is left out; `undefined` for one that must be given, or may be absent. */
+  /** Default of a setting; `undefined` if it is required, or has none. */
   defaultOf(definition: MonitorDefinition, setting: string): unknown;
 }
 
-export function createCheckTypes(types: readonly CheckType[]): CheckTypes {
+export function createCheckTypes(types: readonly CheckTypeModule[]): CheckTypes {
   const byName = new Map(types.map((type) => [type.schema.shape.check_type.value, type]));
   const [first, ...rest] = types.map(({ schema }) => schema);
   if (first === undefined) throw new TypeError('No check types were given.');
-  function of({ check_type }: Pick<MonitorDefinition, 'check_type'>): CheckType {
+  function of({ check_type }: Pick<MonitorDefinition, 'check_type'>): CheckTypeModule {
     const type = byName.get(check_type);
     if (type === undefined) throw new TypeError(`Unknown check type ${check_type}.`);
     return type;
@@ -55,15 +58,14 @@ export function createCheckTypes(types: readonly CheckType[]): CheckTypes {
   };
 }
 
-const isProbed = (type: CheckType): type is ProbedType => 'probe' in type;
+const isProbed = (type: CheckTypeModule): type is ProbedType => 'probe' in type;
 
-/** The settings of a type, which may stand behind the default of them all. */
-function settingsIn({ schema }: CheckType): z.ZodObject {
+/** The settings of a type; all of them may have a default together. */
+function settingsIn({ schema }: CheckTypeModule): z.ZodObject {
   const { config } = schema.shape;
   return config instanceof z.ZodPrefault
     ? (config.unwrap() as z.ZodObject)
     : (config as z.ZodObject);
 }
 
-/** The types that the service comes with. */
 export const shippedTypes = createCheckTypes(SHIPPED_TYPES);

@@ -4,24 +4,20 @@ import { invalidValue } from '../../http/errors.ts';
 import type { CheckedMonitor, MonitorDefinition } from './check-type.ts';
 import { hostPortOf } from './host-port.ts';
 
-type Headers = Readonly<Record<string, string>>;
+type HeaderValues = Readonly<Record<string, string>>;
 
-/**
- * A monitor that sends something to its target: headers, to a URL, or bytes, to a port of a host. All bytes count as secret:
- * nobody can tell a login among them.
- */
+/** A monitor that sends headers to a URL, or bytes to a port. All bytes count as secret, because a login among them isn't marked. */
 type SendingMonitor = CheckedMonitor & {
-  config: { headers?: Headers; send?: string; tls?: boolean };
+  config: { headers?: HeaderValues; send?: string; tls?: boolean };
 };
 
 const isSending = (definition: MonitorDefinition): definition is SendingMonitor =>
   'headers' in definition.config || 'send' in definition.config;
 
-/** The target of a monitor as it is shown. */
 export const shownTarget = (definition: MonitorDefinition): string =>
   isSending(definition) ? maskedTarget(definition.target) : definition.target;
 
-/** A monitor without its secrets, as it is shown and stored. Pure. */
+/** Hides the secrets of a monitor, for people and for the store. Pure. */
 export function withoutSecrets(definition: MonitorDefinition): MonitorDefinition {
   if (!isSending(definition)) return definition;
   const { config, target } = definition;
@@ -36,12 +32,12 @@ export function withoutSecrets(definition: MonitorDefinition): MonitorDefinition
   } as SendingMonitor;
 }
 
-/** The names of the secrets that a monitor holds. Pure. */
+/** Names of a monitor's secrets. Pure. */
 export function secretsOf(definition: MonitorDefinition): string[] {
   return namesOf(definition, (value) => !isHidden(value));
 }
 
-/** The names of the secrets that are lost: their key is gone, and what stands for them is all that is left. Pure. */
+/** Names of lost secrets: their key is gone, and only the placeholder remains. Pure. */
 export function lostSecretsOf(definition: MonitorDefinition): string[] {
   return namesOf(definition, isHidden);
 }
@@ -62,10 +58,9 @@ function namesOf(definition: MonitorDefinition, isMeant: (value: string) => bool
 }
 
 /**
- * The monitor that is meant by what was sent: a hidden value stands for the one that is stored, and whatever is not sent
- * stays; `keeps` tells which settings were not sent. Throws the 400 that names a value for which none is stored, and the one
- * that names stored values which would go to another server: whoever holds a key may choose the target of a monitor, and must
- * not learn its secrets by that.
+ * Replaces the placeholders of a sent monitor with the stored secrets. `keeps` says which settings were not sent and stay. Throws a 400
+ * for a placeholder without a stored value, and for stored secrets that would go to another server: a caller may choose the target,
+ * but must not learn the secrets by that.
  */
 export function withStoredSecrets(
   sent: MonitorDefinition,
@@ -104,10 +99,10 @@ const secretHeadersOf = (stored: SendingMonitor | undefined) =>
     .map((name) => `config.headers.${name}`);
 
 function headersWithStored(
-  sent: Headers,
-  stored: Headers,
+  sent: HeaderValues,
+  stored: HeaderValues,
   onKept: (name: string) => void,
-): Headers {
+): HeaderValues {
   const storedValues = new Map(
     Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]),
   );
@@ -121,7 +116,7 @@ function headersWithStored(
   return Object.fromEntries(all);
 }
 
-/** Of several values of one name, each hidden one stands for the stored one in its place. */
+/** If a name has several values, each placeholder means the stored value at the same position. */
 function targetWithStored(
   sent: string,
   stored: string | undefined,
@@ -141,20 +136,20 @@ function targetWithStored(
   });
 }
 
-/** Where one of the two is no address, admission says so. */
+/** Admission reports a target that isn't an address. */
 function leadsElsewhere(before: SendingMonitor, after: SendingMonitor): boolean {
   const [from, to] = [originOf(before), originOf(after)];
   return from !== undefined && to !== undefined && from !== to;
 }
 
-/** Where secrets go to, and whether anybody on the way can read them. */
+/** The server that receives the secrets, and the protocol, because plain text can be read on the way. */
 function originOf({ target, config }: SendingMonitor): string | undefined {
   if (config.headers) return URL.canParse(target) ? new URL(target).origin : undefined;
   const at = hostPortOf(target);
   return at && `${config.tls ? 'tls' : 'tcp'}://${at.hostname}:${at.port}`;
 }
 
-function mapHeaders(headers: Headers): Headers {
+function mapHeaders(headers: HeaderValues): HeaderValues {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, isSecretName(name) ? HIDDEN : value]),
   );

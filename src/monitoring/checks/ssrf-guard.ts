@@ -1,55 +1,53 @@
 import ipaddr from 'ipaddr.js';
-import { memoize } from '../time/memoize.ts';
-import { type Address, MAX_ADDRESSES, readAddress } from './address.ts';
+import { type IpAddress, readAddress } from './address.ts';
 
-type Network = [Address, number];
+type IpNetwork = [IpAddress, number];
 
-/** The networks that the IPv6 internet is made of. Source: RFC 4291 §2.4, IANA IPv6 address space. */
+/** Networks of the IPv6 internet. Source: RFC 4291 §2.4, IANA IPv6 address space. */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/** IPv6 addresses that stand for an IPv4 one behind a translator. Source: RFC 6052 §2.1. */
+/** IPv6 addresses that a translator turns into IPv4 ones. Source: RFC 6052 §2.1. */
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
 
-/** Says which addresses checks may reach. */
 export type SsrfGuard = ReturnType<typeof createSsrfGuard>;
 
 /**
  * Allows the public internet and the operator's networks (CIDRs or single addresses), nothing else: no private,
- * loopback, link-local (cloud metadata), multicast or reserved address, in whatever IPv6 clothes.
- * Throws when an entry of `allowPrivate` is neither.
+ * loopback, link-local (cloud metadata), multicast or reserved address, also if written as IPv6.
+ * Throws if an entry of `allowPrivate` is neither.
  * Source: IANA special-purpose address registries (RFC 6890), as ipaddr.js knows them.
  */
 export function createSsrfGuard(allowPrivate: readonly string[]) {
   const networks = allowPrivate.map(parseNetwork);
-  const isAllowedByOperator = (address: Address) =>
+  const isAllowedByOperator = (address: IpAddress) =>
     networks.some(
       ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
     );
   return {
-    /** Whether this address, an IPv4 or IPv6 literal, may be reached; anything else may not. */
-    allows: memoize(MAX_ADDRESSES, (text: string): boolean => {
+    /** Takes an IPv4 or IPv6 literal; other texts aren't allowed. */
+    allows(text: string): boolean {
       const written = readAddress(text);
       if (!written) return false;
       const meant = reachedBy(written);
       return isAllowedByOperator(meant) || isAllowedByOperator(written) || isPublic(meant);
-    }),
+    },
   };
 }
 
-/** The IPv4 address that an IPv6 one stands for, where it does. */
-function reachedBy(address: Address): Address {
+/** The IPv4 address behind a mapped or translated IPv6 one. */
+function reachedBy(address: IpAddress): IpAddress {
   if (!(address instanceof ipaddr.IPv6)) return address;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();
   if (address.match(NAT64)) return new ipaddr.IPv4(address.toByteArray().slice(12));
   return address;
 }
 
-function isPublic(address: Address): boolean {
+function isPublic(address: IpAddress): boolean {
   if (address.range() !== 'unicast') return false;
   return address.kind() === 'ipv4' || address.match(GLOBAL_IPV6);
 }
 
-function parseNetwork(text: string): Network {
+function parseNetwork(text: string): IpNetwork {
   const entry = text.trim();
   try {
     if (entry.includes('/')) return ipaddr.parseCIDR(entry);

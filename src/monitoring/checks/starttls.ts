@@ -3,13 +3,12 @@ import type { CertificateConfig } from '../../contracts/monitoring.ts';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure, inQuotes } from './check-result.ts';
 
-/** What a server may say before TLS, in all; greetings have some hundred bytes. */
+/** Limit of a server's text before TLS; greetings have some hundred bytes. */
 const LIMIT_BYTES = 16 * 1024;
 
-/** What servers agree on TLS by, in plain text. */
-type Protocol = Exclude<CertificateConfig['starttls'], 'none'>;
+type StartTlsProtocol = Exclude<CertificateConfig['starttls'], 'none'>;
 
-/** Hears and speaks to a server before TLS. */
+/** A conversation in plain text before TLS. */
 interface Talk {
   say(bytes: string | Buffer): void;
   /** The next line, without its end. */
@@ -18,18 +17,18 @@ interface Talk {
   byte(): Promise<string>;
 }
 
-const DIALOGUES: Record<Protocol, (talk: Talk) => Promise<void>> = { smtp, imap, postgres };
+const DIALOGUES: Record<StartTlsProtocol, (talk: Talk) => Promise<void>> = { smtp, imap, postgres };
 
 /**
- * Has a server agree to begin TLS on this connection. Throws a `CheckFailure` when it does not, and when it has said more
- * than that: what came in plain text would be taken for what came over TLS (CVE-2011-0411, CVE-2021-23222).
+ * Agrees with a server to begin TLS on this connection. Throws a `CheckFailure` if the server refuses, or sends more plain text after
+ * it agreed: that text would pass for text over TLS (CVE-2011-0411, CVE-2021-23222).
  */
 export async function startTls(
-  protocol: Protocol,
+  protocol: StartTlsProtocol,
   socket: Socket,
   { peer }: CheckContext,
 ): Promise<void> {
-  let heard: Buffer = Buffer.alloc(0);
+  let received: Buffer = Buffer.alloc(0);
   let total = 0;
   let failure: CheckFailure | undefined;
   let wake = () => {};
@@ -44,20 +43,20 @@ export async function startTls(
       fail('protocol', `${peer} keeps sending text and does not start TLS`);
       return;
     }
-    heard = Buffer.concat([heard, bytes]);
+    received = Buffer.concat([received, bytes]);
     wake();
   };
   const onClose = () => fail('connection', `${peer} closed the connection before TLS began`);
   socket.on('data', onData);
   for (const name of ['end', 'close']) socket.once(name, onClose);
 
-  /** Takes the first bytes of what was heard, as soon as `lengthOf` knows how many. */
+  /** Takes the first received bytes, as soon as `lengthOf` knows how many. */
   async function take(lengthOf: () => number): Promise<string> {
     for (;;) {
       const length = lengthOf();
       if (length > 0) {
-        const taken = heard.subarray(0, length).toString('latin1');
-        heard = heard.subarray(length);
+        const taken = received.subarray(0, length).toString('latin1');
+        received = received.subarray(length);
         return taken;
       }
       if (failure) throw failure;
@@ -69,14 +68,14 @@ export async function startTls(
 
   await DIALOGUES[protocol]({
     say: (bytes) => void socket.write(bytes),
-    line: async () => (await take(() => heard.indexOf('\n') + 1)).replace(/\r?\n$/, ''),
-    byte: () => take(() => Math.min(heard.length, 1)),
+    line: async () => (await take(() => received.indexOf('\n') + 1)).replace(/\r?\n$/, ''),
+    byte: () => take(() => Math.min(received.length, 1)),
   });
   if (failure) throw failure;
-  if (heard.length > 0) {
+  if (received.length > 0) {
     throw new CheckFailure('protocol', `${peer} sent more plain text after it agreed to TLS`);
   }
-  // What comes from here on is for TLS.
+  // TLS reads the socket from now on.
   socket.off('data', onData);
   for (const name of ['end', 'close']) socket.off(name, onClose);
   socket.pause();
@@ -84,7 +83,7 @@ export async function startTls(
 
 /** Source: RFC 3207, RFC 5321 §4.2. */
 async function smtp({ say, line }: Talk): Promise<void> {
-  /** The lines of a reply, which is to have this code. */
+  /** The lines of a reply; throws if it has another code. */
   async function reply(code: string, to: string): Promise<string[]> {
     const lines: string[] = [];
     for (;;) {

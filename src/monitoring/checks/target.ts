@@ -5,13 +5,13 @@ import type { AdmissionTools } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
 import type { NameLookup } from './name-lookup.ts';
 
-/** How long a create waits for the name of its target; a name that takes longer is accepted and checked later. */
+/** Time that a create waits for its target's name; a slower name is accepted and checked later. */
 const LOOKUP_MS = 2_000;
 
 /** Longest host name. Source: RFC 1035 §2.3.4. */
 const MAX_HOST_NAME = 253;
 
-/** Refuses a host, a name or a literal, that leads only to addresses which checks may not reach. */
+/** Throws a 400 for a host whose addresses are all forbidden. */
 export async function admitHost(hostname: string, { guard, lookup }: AdmissionTools) {
   const literal = literalAddress(hostname);
   const addresses = literal ? [literal] : await lookUpBriefly(lookup, hostname);
@@ -32,7 +32,7 @@ export function isHostName(name: string): boolean {
 export const unseenInTarget = () =>
   invalid('target', 'leave out line breaks, control characters and invisible characters');
 
-/** Says what to set, and never which address a name has: that would map a private network for strangers. */
+/** Never names the address of a host, because that would reveal a private network to strangers. */
 export const targetNotAllowed = (param: string) =>
   new HttpError(
     400,
@@ -43,7 +43,7 @@ export const targetNotAllowed = (param: string) =>
     { param },
   );
 
-/** The addresses of a name, or none when it does not resolve in time: it may come to exist later. */
+/** Addresses of a name; none if it doesn't resolve in time, since it may exist later. */
 async function lookUpBriefly(lookup: NameLookup, hostname: string): Promise<string[]> {
   try {
     return await unlessAborted(lookup(hostname), AbortSignal.timeout(LOOKUP_MS));

@@ -6,21 +6,21 @@ import { expiring } from './certificate.ts';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure, errorCode, inKilobytes, inQuotes } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
-import { admitServerName, hostPortReader } from './host-port.ts';
+import { admitServerName, parseHostPort } from './host-port.ts';
 import { admitHost } from './target.ts';
 
-/** How much of an answer is looked through. */
+/** Limit of an answer that is searched. */
 const ANSWER_LIMIT_BYTES = 64 * 1024;
 
-/** How much of an answer is looked at for what a reason shows. */
+/** Bytes of an answer that a reason may quote. */
 const SHOWN_BYTES = 240;
 
-/** Pieces of so many characters that were sent are not shown in what comes back: a server may repeat a password. */
+/** Sent pieces of so many characters are hidden in quoted answers, because a server may repeat a password. */
 const PIECE_CHARACTERS = 4;
 
-const readTarget = hostPortReader('db.example:5432');
+const readTarget = (target: string) => parseHostPort(target, 'db.example:5432');
 
-/** TCP: UP when something accepts the connection, over TLS if asked for, and answers what it is to answer. */
+/** TCP: UP if a server accepts the connection, with TLS if configured, and answers the expected text. */
 export const tcp: ProbedType<TcpMonitor> = {
   schema: TcpMonitor,
   async admit({ target, config }, tools) {
@@ -61,22 +61,21 @@ export const tcp: ProbedType<TcpMonitor> = {
   degradation: ({ config }, context) => (config.tls ? expiring(config, context) : undefined),
 };
 
-/** Sends what is to be sent and reads until what is expected is there. */
+/** Sends the configured bytes and reads until the expected ones arrive. */
 async function talk(socket: Socket, config: TcpConfig, context: CheckContext): Promise<void> {
   const { send, expect } = config;
   if (send !== undefined) await written(socket, bytesOf(send));
   if (expect === undefined) return;
   context.step = 'answer';
   const wanted = bytesOf(expect);
-  const append = createAppender();
-  let heard: Buffer = Buffer.alloc(0);
-  const missing = () => `${said(heard, send)}, which does not contain ${inQuotes(expect)}`;
+  let answer: Buffer = Buffer.alloc(0);
+  const missing = () => `${quoteAnswer(answer, send)}, which does not contain ${inQuotes(expect)}`;
   for await (const chunk of socket as AsyncIterable<Buffer>) {
-    // What was looked through is not looked through again, but for where it may go on.
-    const from = Math.max(0, heard.length - wanted.length);
-    heard = append(chunk);
-    if (heard.indexOf(wanted, from) !== -1) return;
-    if (heard.length === ANSWER_LIMIT_BYTES) {
+    // The expected bytes may begin at the end of the part that was searched before.
+    const from = Math.max(0, answer.length - wanted.length);
+    answer = Buffer.concat([answer, chunk]).subarray(0, ANSWER_LIMIT_BYTES);
+    if (answer.indexOf(wanted, from) !== -1) return;
+    if (answer.length === ANSWER_LIMIT_BYTES) {
       const where = `the first ${inKilobytes(ANSWER_LIMIT_BYTES)} of its answer`;
       throw new CheckFailure(
         'answer',
@@ -85,28 +84,8 @@ async function talk(socket: Socket, config: TcpConfig, context: CheckContext): P
     }
     context.missing = missing;
   }
-  if (heard.length > 0) throw new CheckFailure('answer', missing());
+  if (answer.length > 0) throw new CheckFailure('answer', missing());
   throw new CheckFailure('answer', `${context.peer} closed the connection without an answer`);
-}
-
-/** Puts pieces together, up to the limit; gives all there is. Most answers are one piece, and many small ones are copied once. */
-function createAppender(): (piece: Buffer) => Buffer {
-  let all: Buffer | undefined;
-  let length = 0;
-  return (piece) => {
-    if (length === 0) {
-      length = Math.min(piece.length, ANSWER_LIMIT_BYTES);
-      all = piece;
-    } else {
-      const before = all as Buffer;
-      if (before.length < ANSWER_LIMIT_BYTES) {
-        all = Buffer.allocUnsafe(ANSWER_LIMIT_BYTES);
-        before.copy(all, 0, 0, length);
-      }
-      length += piece.copy(all as Buffer, length);
-    }
-    return (all as Buffer).subarray(0, length);
-  };
 }
 
 const written = (socket: Socket, bytes: Buffer) =>
@@ -114,7 +93,7 @@ const written = (socket: Socket, bytes: Buffer) =>
     socket.write(bytes, (error) => (error ? reject(error) : resolve()));
   });
 
-/** Puts a failure of the connection into the words of this check. */
+/** Rewords a failure of the connection for this check. */
 function withWords(
   error: unknown,
   { hostname, port }: { hostname: string; port: string },
@@ -126,7 +105,7 @@ function withWords(
     return new CheckFailure(error.outcome, reason, { cause: error.cause });
   }
   const code = errorCode(error);
-  // One without a code is a fault of ours, not of the target.
+  // An error without a code is a bug of ours, not the target's fault.
   if (code === undefined) return error;
   const say = (reason: string) => new CheckFailure('connection', reason, { cause: error });
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'
@@ -134,15 +113,15 @@ function withWords(
     : say(`the connection to ${peer} failed (${code})`);
 }
 
-/** What was said, without what was sent: that may be a secret. */
-function said(heard: Buffer, send: string | undefined): string {
-  const text = oneLine(heard.subarray(0, SHOWN_BYTES).toString('utf8'));
-  if (text === '') return `it answered with ${inKilobytes(heard.length)} of binary data`;
+/** Quotes the answer without the sent text, which may be secret. */
+function quoteAnswer(answer: Buffer, send: string | undefined): string {
+  const text = oneLine(answer.subarray(0, SHOWN_BYTES).toString('utf8'));
+  if (text === '') return `it answered with ${inKilobytes(answer.length)} of binary data`;
   const shown = send === undefined ? text : withoutPieces(text, bytesOf(send).toString('utf8'));
   return `it answered ${inQuotes(shown)}`;
 }
 
-/** The text with `…` for every part that stands in `sent`, too, in whatever case. */
+/** Replaces every part that also occurs in `sent`, in any case, with `…`. */
 function withoutPieces(text: string, sent: string): string {
   const pieces = new Set<string>();
   const known = oneLine(sent).toLowerCase();

@@ -1,178 +1,184 @@
 import { isLoopback, isPrivate } from '../checks/address.ts';
 import type { CheckResult, Outcome } from '../checks/check-result.ts';
 
-/** Outcomes that a network which is gone gives to every check. */
+/** Outcomes that every check has while the network is down. */
 const NETWORK_FAILURES: ReadonlySet<Outcome> = new Set(['timeout', 'connection', 'name']);
 
-/** An answer of the probe holds for so long. */
-const ANSWER_HOLDS_MS = 2_000;
+const PROBE_HOLDS_MS = 2_000;
 
-/** Hosts that turn unreachable within this time are taken together. */
+/** Hosts that become unreachable within this time count together. */
 const TOGETHER_MS = 10_000;
 
-/** So many hosts, and more than this share of those checked, are no chance. Our choice. */
+/** More hosts than these, and a larger share of the checked ones, can't be chance. Our choice. */
 const MIN_HOSTS = 5;
-const SHARE = 0.3;
+const MIN_SHARE = 0.3;
 
 /**
- * The latest hosts that are remembered for that. No more are needed: where more than the share of any number turned, it did
- * within some stretch of this length, and was found at the last turn of that stretch.
+ * Latest hosts to compare. More are not needed: where more than the share of any number turned, more turned within some stretch of
+ * this length, and that was noticed at the last turn of the stretch.
  */
 const MAX_LATEST = 256;
 
-/** Hosts remembered as unreachable; the first of them are forgotten first, and taken for reachable again. */
+/** Hosts remembered as unreachable; the oldest are forgotten first, and count as reachable again. */
 const MAX_UNREACHABLE = 50_000;
 
 export type Verdict = 'count' | 'drop';
 
-/** Recognises that it is our own network that is gone. */
-export type Connectivity = ReturnType<typeof createConnectivity>;
-
-/**
- * Notices that many hosts turn unreachable at once. Then their findings wait for `probe`, which says whether our network is
- * there: if it is gone they are dropped, and so is all that fails after them, until the probe or a host that is reached
- * says that it is back. Loopback is no evidence, and counts always.
- *
- * `nowMs` gives Unix milliseconds. `onLost` and `onBack` come once for each loss, both with when it began.
- */
-export function createConnectivity(options: {
+interface ConnectivityOptions {
+  /** Resolves to whether our network is up. */
   probe: () => Promise<boolean>;
+  /** Unix milliseconds. */
   nowMs: () => number;
+  /** Called once for each loss, with its begin. */
   onLost: (sinceMs: number) => void;
   onBack: (sinceMs: number) => void;
-}) {
-  const { probe, nowMs, onLost, onBack } = options;
-  /** What was last found of each host, the newest at the end. */
-  const latest = new Map<string, { turned: boolean; atMs: number }>();
-  const unreachable = new Set<string>();
-  let answer: { isThere: Promise<boolean>; atMs?: number } | undefined;
-  let doubt: Promise<Verdict> | undefined;
-  let reachedCount = 0;
-  let lostSinceMs: number | undefined;
-  let backMs: number | undefined;
+}
 
-  /** Whether the network is there; one question at a time, and not again while the last answer holds. */
-  function isThere(): Promise<boolean> {
-    const isOpen = answer && answer.atMs === undefined;
-    if (answer && (isOpen || isWithin(nowMs(), answer.atMs, ANSWER_HOLDS_MS)))
-      return answer.isThere;
-    const asked: NonNullable<typeof answer> = {
-      isThere: probe().finally(() => {
-        asked.atMs = nowMs();
-      }),
-    };
-    answer = asked;
-    return asked.isThere;
+/**
+ * Recognises that our own network is down, which says nothing about the targets.
+ *
+ * - up → doubt: at least `MIN_HOSTS` hosts become unreachable together. Their results wait for the probe.
+ * - doubt → up: the probe answers, or a host was reached in the meantime. The results count.
+ * - doubt → lost: the probe fails. The results are dropped, and all network failures after them.
+ * - lost → up: the probe answers, or a host of the internet is reached.
+ *
+ * Loopback is no evidence, and always counts.
+ */
+export class Connectivity {
+  private readonly options: ConnectivityOptions;
+  /** The last result of each host, newest at the end; `turned` if the host had been reachable before. */
+  private readonly latest = new Map<string, { turned: boolean; atMs: number }>();
+  private readonly unreachable = new Set<string>();
+  private lastProbe: { isUp: Promise<boolean>; endedMs?: number } | undefined;
+  private doubt: Promise<Verdict> | undefined;
+  private reachedCount = 0;
+  private lostSinceMs: number | undefined;
+  private backMs: number | undefined;
+
+  constructor(options: ConnectivityOptions) {
+    this.options = options;
   }
 
-  function note(host: string, turned: boolean) {
-    latest.delete(host);
-    latest.set(host, { turned, atMs: nowMs() });
-    forgetFirst(latest, MAX_LATEST);
+  get lost(): boolean {
+    return this.lostSinceMs !== undefined;
   }
 
-  function reached(host: string) {
-    // A host of our own network is reached without the internet too: it is news only when it was not reached before.
-    const isEvidence = unreachable.delete(host) || !isPrivate(host);
-    note(host, false);
+  /**
+   * Judges a result before it counts. `drop`: it says nothing about its target, nor does an unconfirmed failure before it. Waits for
+   * the probe, except if the check passed. `host` is a name or a literal; a DNS check's host is its resolver if one is set.
+   */
+  async judge(host: string, result: CheckResult): Promise<Verdict> {
+    if (result.outcome === 'blocked' || isLoopback(host)) return 'count';
+    if (NETWORK_FAILURES.has(result.outcome)) return await this.judgeFailure(host, result);
+    this.noteReached(host);
+    return 'count';
+  }
+
+  /** Probes a lost network; needed if other processes run all checks. */
+  async askWhetherBack(): Promise<void> {
+    const sinceMs = this.lostSinceMs;
+    if (sinceMs !== undefined && (await this.isUp()) && this.lostSinceMs === sinceMs) {
+      this.setBack(sinceMs);
+    }
+  }
+
+  private noteReached(host: string): void {
+    // A host of our own network is reachable without the internet too, so it is evidence only after a failure.
+    const isEvidence = this.unreachable.delete(host) || !isPrivate(host);
+    this.note(host, false);
     if (!isEvidence) return;
-    reachedCount += 1;
-    if (lostSinceMs !== undefined) back(lostSinceMs);
+    this.reachedCount += 1;
+    if (this.lostSinceMs !== undefined) this.setBack(this.lostSinceMs);
   }
 
-  async function notReached(host: string, { responseTimeMs }: CheckResult): Promise<Verdict> {
-    const isNew = !unreachable.has(host);
-    unreachable.add(host);
-    forgetFirst(unreachable, MAX_UNREACHABLE);
-    if (lostSinceMs !== undefined) {
-      // Not waited for: the answer is about checks to come.
-      void probeWhetherBack(lostSinceMs);
+  private async judgeFailure(host: string, { responseTimeMs }: CheckResult): Promise<Verdict> {
+    const isNew = !this.unreachable.has(host);
+    this.unreachable.add(host);
+    forgetFirst(this.unreachable, MAX_UNREACHABLE);
+    if (this.lost) {
+      // Not awaited, because the answer is for later checks.
+      void this.askWhetherBack();
       return 'drop';
     }
-    // It began while the network was lost, and ran out of time after that.
-    if (isWithin(nowMs(), backMs, responseTimeMs)) return 'drop';
-    if (isNew) note(host, true);
-    const sinceMs = doubt ? undefined : manyTurnedSinceMs();
-    if (sinceMs !== undefined) doubt = decide(sinceMs);
-    return (await doubt) ?? 'count';
+    // The check began while the network was down, and ran out of time after that.
+    if (isWithin(this.options.nowMs(), this.backMs, responseTimeMs)) return 'drop';
+    if (isNew) this.note(host, true);
+    const sinceMs = this.doubt ? undefined : this.manyTurnedSinceMs();
+    if (sinceMs !== undefined) this.doubt = this.decide(sinceMs);
+    return (await this.doubt) ?? 'count';
   }
 
-  /** When the first of the turns came, if they are too many to be chance. */
-  function manyTurnedSinceMs(): number | undefined {
+  private note(host: string, turned: boolean): void {
+    this.latest.delete(host);
+    this.latest.set(host, { turned, atMs: this.options.nowMs() });
+    forgetFirst(this.latest, MAX_LATEST);
+  }
+
+  /** Time of the first turn, if the turns are too many to be chance. */
+  private manyTurnedSinceMs(): number | undefined {
+    const nowMs = this.options.nowMs();
     let hosts = 0;
     let turned = 0;
     let sinceMs: number | undefined;
-    // Back from the newest, since any stretch may show it.
-    for (const finding of [...latest.values()].reverse()) {
-      if (nowMs() - finding.atMs > TOGETHER_MS) break;
+    // Backwards from the newest, since any stretch may show it.
+    for (const result of [...this.latest.values()].reverse()) {
+      if (nowMs - result.atMs > TOGETHER_MS) break;
       hosts += 1;
-      if (!finding.turned) continue;
+      if (!result.turned) continue;
       turned += 1;
-      if (turned >= MIN_HOSTS && turned > SHARE * hosts) sinceMs = finding.atMs;
+      if (turned >= MIN_HOSTS && turned > MIN_SHARE * hosts) sinceMs = result.atMs;
     }
     return sinceMs;
   }
 
-  async function decide(sinceMs: number): Promise<Verdict> {
-    const countBefore = reachedCount;
-    const isGone = !(await isThere());
-    doubt = undefined;
-    latest.clear();
-    if (!isGone) return 'count';
-    if (reachedCount !== countBefore) {
-      // A host that was reached meanwhile speaks against it: the next doubt asks again.
-      answer = undefined;
+  private async decide(sinceMs: number): Promise<Verdict> {
+    const countBefore = this.reachedCount;
+    const isUp = await this.isUp();
+    this.doubt = undefined;
+    this.latest.clear();
+    if (isUp) return 'count';
+    if (this.reachedCount !== countBefore) {
+      // A host was reached in the meantime: the next doubt probes again.
+      this.lastProbe = undefined;
       return 'count';
     }
-    lostSinceMs = sinceMs;
-    onLost(sinceMs);
+    this.lostSinceMs = sinceMs;
+    this.options.onLost(sinceMs);
     return 'drop';
   }
 
-  async function probeWhetherBack(sinceMs: number) {
-    if ((await isThere()) && lostSinceMs === sinceMs) back(sinceMs);
+  /** One probe at a time; its answer holds for a moment. */
+  private isUp(): Promise<boolean> {
+    const { probe, nowMs } = this.options;
+    const last = this.lastProbe;
+    const isOpen = last !== undefined && last.endedMs === undefined;
+    if (last && (isOpen || isWithin(nowMs(), last.endedMs, PROBE_HOLDS_MS))) return last.isUp;
+    const current: NonNullable<typeof last> = {
+      isUp: probe().finally(() => {
+        current.endedMs = nowMs();
+      }),
+    };
+    this.lastProbe = current;
+    return current.isUp;
   }
 
-  function back(sinceMs: number) {
-    lostSinceMs = undefined;
-    backMs = nowMs();
-    // What failed meanwhile says nothing: if it fails again soon, that is a turn again.
-    unreachable.clear();
-    // It is about the loss, also when it is still to come.
-    answer = undefined;
-    onBack(sinceMs);
+  private setBack(sinceMs: number): void {
+    this.lostSinceMs = undefined;
+    this.backMs = this.options.nowMs();
+    // Failures during the loss say nothing: if a host fails again soon, that is a new turn.
+    this.unreachable.clear();
+    // A pending probe is about the loss.
+    this.lastProbe = undefined;
+    this.options.onBack(sinceMs);
   }
-
-  return {
-    /**
-     * Judges a finding before it counts: `count` it, or `drop` it because it says nothing about its target: then the
-     * monitor has `learntNothing`, for a failure that counted just before may have been the same. Waits while the probe is
-     * asked, and never with a finding that passed.
-     * `host` is what the check went to, a name or a literal; for a DNS check its resolver where one is set.
-     */
-    async judge(host: string, result: CheckResult): Promise<Verdict> {
-      if (result.outcome === 'blocked' || isLoopback(host)) return 'count';
-      if (NETWORK_FAILURES.has(result.outcome)) return await notReached(host, result);
-      reached(host);
-      return 'count';
-    },
-    get lost() {
-      return lostSinceMs !== undefined;
-    },
-    /** Looks whether a network that was lost is back, where no check does: others may check all there is to check. */
-    async askWhetherBack(): Promise<void> {
-      if (lostSinceMs !== undefined) await probeWhetherBack(lostSinceMs);
-    },
-  };
 }
 
-/** Whether `sinceMs` is less than `spanMs` ago; a time to come is that of a clock that was set back. */
+/** `sinceMs` is less than `spanMs` ago. A time in the future comes from a clock that was set back. */
 function isWithin(nowMs: number, sinceMs: number | undefined, spanMs: number): boolean {
   return sinceMs !== undefined && sinceMs <= nowMs && nowMs - sinceMs < spanMs;
 }
 
-/** Keeps what was put in last. */
-function forgetFirst(kept: Map<string, unknown> | Set<string>, limit: number): void {
-  const [first] = kept.keys();
-  if (kept.size > limit && first !== undefined) kept.delete(first);
+function forgetFirst(collection: Map<string, unknown> | Set<string>, limit: number): void {
+  const [first] = collection.keys();
+  if (collection.size > limit && first !== undefined) collection.delete(first);
 }

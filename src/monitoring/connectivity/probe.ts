@@ -7,11 +7,11 @@ import { currentResolvers, parseResolver } from '../checks/dns-query.ts';
 const TIMEOUT_MS = 2_500;
 
 /**
- * Makes a probe: whether any of the anchors answers over TCP, be it with a refusal. Anchors are `ip` (port 53) or
- * `ip:port`; the resolvers of this machine when absent, as they are at each question.
+ * Probes our own network: it is up if any anchor answers over TCP, even with a refusal. Anchors are `ip` (port 53) or `ip:port`,
+ * by default the current resolvers of this machine.
  */
 export function createProbe(
-  options: { anchors?: readonly string[] | undefined; resolvers?: () => readonly string[] } = {},
+  options: { anchors?: readonly string[]; resolvers?: () => readonly string[] } = {},
 ) {
   const { resolvers = currentResolvers } = options;
   const anchors = () =>
@@ -21,21 +21,21 @@ export function createProbe(
   return {
     /** Resolves within 2.5 s and never rejects; `true` where it cannot tell. */
     async isThere(): Promise<boolean> {
-      const asked = anchors();
-      if (asked.length === 0) return true;
+      const reachable = anchors();
+      if (reachable.length === 0) return true;
       return await Promise.any(
-        asked.map(({ address: host, port }) => reach({ host, port }, TIMEOUT_MS)),
+        reachable.map(({ address: host, port }) => reach({ host, port }, TIMEOUT_MS)),
       ).then(
         () => true,
         () => false,
       );
     },
-    /** Whether there is any anchor but this machine itself, which answers whatever becomes of the network. */
+    /** At least one anchor is not this machine itself, which always answers. */
     canTell: () => anchors().length > 0,
   };
 }
 
-/** Resolves when something answers there, be it with a refusal; rejects when nothing does. */
+/** Resolves if something answers there, even with a refusal; rejects if nothing does. */
 export function reach(anchor: { host: string; port: number }, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ ...anchor, signal: AbortSignal.timeout(timeoutMs) });

@@ -1,58 +1,56 @@
 import type { CheckRecord, Rollup } from '../../contracts/monitoring-additions.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
 import { addEntry } from './hourly-aggregator.ts';
-import { type Entry, isOk, outcomeOf, tookMs } from './result-record.ts';
+import { type HistoryEntry, isOk, outcomeOf, tookMs } from './result-record.ts';
 import { merge, type Rollups, wasObserved } from './rollups.ts';
 import {
   countUntil,
   floorTo,
   gather,
-  type Snapshot,
+  type StatusSince,
   seenWithin,
   startAccount,
   type Tally,
 } from './uptime-accounting.ts';
 
-/** How far back minutes reach: what the memory does not hold of it is read from the journal. */
+/** Minutes reach back this far. */
 export const MINUTES_KEPT_MS = 2 * HOUR_MS;
 
-/** A time from its begin up to its end. */
+/** `fromMs <= time < toMs`. */
 export interface Range {
   fromMs: number;
   toMs: number;
 }
 
-/** Milliseconds seen up and down by day, oldest first. */
+/** Milliseconds up and down by day, oldest first. */
 export interface DayCounts {
   upMs: number[];
   downMs: number[];
 }
 
-/** The hours of a monitor that are not stored. */
+/** Hours of a monitor that aren't stored. */
 export interface OpenHours {
   hours: Tally[];
-  /** Up to here all are stored, by whichever process; 0 where only this one stores. */
+  /** All earlier hours are stored, by any process; 0 if only this one stores. */
   storedMs: number;
 }
 
-/** Where single results and what came between them are found. */
+/** Reads single entries. */
 export interface EntrySource {
-  /** The newest results, oldest first: at least `limit`, as far as it has them. */
-  newest(monitor: string, limit: number): Promise<readonly Entry[]>;
-  /** What entries tell of a time. */
-  during(monitor: string, range: Range): Promise<Told>;
+  /** The newest results, oldest first: at least `limit`, if it has so many. */
+  newest(monitor: string, limit: number): Promise<readonly HistoryEntry[]>;
+  during(monitor: string, range: Range): Promise<EntriesOfTime>;
 }
 
-/** Entries that tell of a time, oldest first, and what was so before them. */
-export interface Told {
-  entries: readonly Entry[];
-  began: Snapshot | undefined;
+/** The entries of a time, oldest first, and the status before them. */
+export interface EntriesOfTime {
+  entries: readonly HistoryEntry[];
+  statusBefore: StatusSince | undefined;
 }
 
-/** The questions that a history answers. */
 export type HistoryQueries = ReturnType<typeof createHistoryQueries>;
 
-/** What was seen of a monitor in a part of a time: how long it was up and down, and what the checks that passed took in all. */
+/** A monitor's time up and down in a part of a time, and the number and total response time of the checks that passed. */
 export interface SeenPart {
   upMs: number;
   downMs: number;
@@ -60,7 +58,7 @@ export interface SeenPart {
   sumMs: number;
 }
 
-/** Puts together what is stored, what is counted but not stored, and the newest results; waits until these are `restored`. */
+/** Combines stored hours, hours that aren't stored yet, and the newest results, once these are `restored`. */
 export function createHistoryQueries(sources: {
   open: (monitor: string, nowMs: number) => Promise<OpenHours>;
   rollups: Rollups;
@@ -72,7 +70,7 @@ export function createHistoryQueries(sources: {
   const { open, rollups, entries, restored, isForgotten, wallMs } = sources;
 
   async function hoursAndDays(monitor: string, nowMs: number) {
-    // First what is in memory: hours that are stored meanwhile are then in both, and not in neither.
+    // Memory first: hours that are stored in the meantime are then in both, and not in neither.
     const { hours } = await open(monitor, nowMs);
     const stored = await rollups.read(monitor);
     const added = hours.filter(
@@ -87,43 +85,24 @@ export function createHistoryQueries(sources: {
   async function minutes(monitor: string, range: Range, nowMs: number): Promise<Tally[]> {
     const fromMs = floorTo(Math.max(range.fromMs, nowMs - MINUTES_KEPT_MS), MINUTE_MS);
     if (fromMs >= range.toMs) return [];
-    const told = await entries.during(monitor, { fromMs, toMs: nowMs });
-    return countedFrom(told, MINUTE_MS, { fromMs, toMs: nowMs });
+    const found = await entries.during(monitor, { fromMs, toMs: nowMs });
+    return countedFrom(found, MINUTE_MS, { fromMs, toMs: nowMs });
   }
 
   /**
-   * What was seen between each two of some moments, which are in order: to the millisecond as far as hours are kept, 90 days.
-   * In proportion to its length counts a part of an older day, and of an hour in which it changed more than 60 times. The
-   * checks of a piece that a moment cuts count where it begins.
+   * The time between each two of `moments`, which are in order. Exact to the millisecond for 90 days, while hours are kept. A part
+   * of an older day, or of an hour with more than 60 changes, counts in proportion to its length. Checks of an hour or day that a
+   * moment cuts count where that hour or day begins.
    */
   async function parts(monitor: string, moments: readonly number[]): Promise<SeenPart[]> {
     await restored;
     const nowMs = wallMs();
     const { hours, days } = await hoursAndDays(monitor, nowMs);
-    const found = moments
-      .slice(1)
-      .map((toMs, at) => ({ ...NOTHING_SEEN, fromMs: moments[at] ?? toMs, toMs }));
-    let past = 0;
-    for (const piece of [...daysBefore(days, hours), ...hours.map(asHour)]) {
-      const { startMs } = piece;
-      const endMs = Math.min(startMs + piece.lengthMs, Math.max(nowMs, startMs));
-      while ((found[past]?.toMs ?? Number.POSITIVE_INFINITY) <= startMs) past += 1;
-      for (const part of found.slice(past)) {
-        const cut = { fromMs: Math.max(part.fromMs, startMs), toMs: Math.min(part.toMs, endMs) };
-        if (cut.fromMs >= cut.toMs) break;
-        const { upMs, downMs } = seenWithin({ ...piece, lengthMs: endMs - startMs }, cut);
-        part.upMs += upMs;
-        part.downMs += downMs;
-        if (cut.fromMs !== startMs) continue;
-        part.passed += piece.checks - piece.failures;
-        part.sumMs += piece.sumMs;
-      }
-    }
-    return found;
+    return splitInParts([...daysBefore(days, hours), ...hours.map(asHour)], moments, nowMs);
   }
 
   return {
-    /** The newest results first, of the newest 120; of those from before a start, the newest 20 at least. */
+    /** Newest first: up to the newest 120, and at least the newest 20 after a start. */
     async results(monitor: string, limit: number): Promise<CheckRecord[]> {
       await restored;
       const results = await entries.newest(monitor, limit);
@@ -134,8 +113,8 @@ export function createHistoryQueries(sources: {
     },
 
     /**
-     * What was seen, oldest first, in pieces that begin in `fromMs <= time < toMs` or hold `fromMs`. Minutes reach back two
-     * hours, hours 90 days, days 400 days. Pieces of which nothing was seen are left out.
+     * The minutes, hours or days that overlap a time, oldest first. Minutes reach back two hours, hours 90 days, days 400 days.
+     * Those without any monitored time are left out.
      */
     async rollups(
       monitor: string,
@@ -154,16 +133,13 @@ export function createHistoryQueries(sources: {
         .map(toRollup);
     },
 
-    /**
-     * How so many days went up to the one that `nowMs` is in, which counts so far. What is stored of them is read once and
-     * then remembered, since all monitors are asked for again and again.
-     */
+    /** The last `count` days, including the current one so far. Stored days are cached, because status pages read them often. */
     async days(
       monitor: string,
       { count, nowMs }: { count: number; nowMs: number },
     ): Promise<DayCounts> {
       await restored;
-      // Its hours would be counted again, and stay.
+      // Otherwise a removed monitor's hours would be counted again, and stay in memory.
       if (isForgotten(monitor)) return { upMs: [], downMs: [] };
       const firstDay = Math.floor(nowMs / DAY_MS) - count + 1;
       const upMs = new Array<number>(count).fill(0);
@@ -174,7 +150,7 @@ export function createHistoryQueries(sources: {
         upMs[place] = (upMs[place] ?? 0) + up;
         downMs[place] = (downMs[place] ?? 0) + down;
       };
-      // First what is in memory, as above.
+      // Memory first, as above.
       const { hours, storedMs } = await open(monitor, nowMs);
       const { rows, finalMs } = await rollups.days(monitor, storedMs);
       for (let at = 0; at < rows.length; at += 3) {
@@ -187,7 +163,7 @@ export function createHistoryQueries(sources: {
       return { upMs, downMs };
     },
 
-    /** How long it was seen up and down, milliseconds, as `parts` counts it; the three together are the range. */
+    /** The monitor's time up, down and not monitored; the three add up to the range. */
     async uptime(
       monitor: string,
       { fromMs, toMs }: Range,
@@ -196,50 +172,80 @@ export function createHistoryQueries(sources: {
       return { upMs, downMs, unseenMs: Math.max(0, toMs - fromMs) - upMs - downMs };
     },
 
-    /** What was seen between each two of some moments, which are in order. */
     parts,
   };
 }
 
-/** A tally and how much time it is of. */
-type Piece = Tally & { lengthMs: number };
+type TallyPiece = Tally & { lengthMs: number };
 
-const asHour = (hour: Tally): Piece => ({ ...hour, lengthMs: HOUR_MS });
+const asHour = (hour: Tally): TallyPiece => ({ ...hour, lengthMs: HOUR_MS });
 
 const NOTHING_SEEN = { upMs: 0, downMs: 0, passed: 0, sumMs: 0 };
 
-/** What days tell of the time before the first hour that is kept. */
-function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
+/** Adds up the time and the checks of pieces, in order, between each two of `moments`. */
+function splitInParts(
+  pieces: readonly TallyPiece[],
+  moments: readonly number[],
+  nowMs: number,
+): SeenPart[] {
+  const parts = moments
+    .slice(1)
+    .map((toMs, at) => ({ ...NOTHING_SEEN, fromMs: moments[at] ?? toMs, toMs }));
+  let past = 0;
+  for (const piece of pieces) {
+    const { startMs } = piece;
+    const endMs = Math.min(startMs + piece.lengthMs, Math.max(nowMs, startMs));
+    while ((parts[past]?.toMs ?? Number.POSITIVE_INFINITY) <= startMs) past += 1;
+    for (const part of parts.slice(past)) {
+      const cut = { fromMs: Math.max(part.fromMs, startMs), toMs: Math.min(part.toMs, endMs) };
+      if (cut.fromMs >= cut.toMs) break;
+      const { upMs, downMs } = seenWithin({ ...piece, lengthMs: endMs - startMs }, cut);
+      part.upMs += upMs;
+      part.downMs += downMs;
+      if (cut.fromMs !== startMs) continue;
+      part.passed += piece.checks - piece.failures;
+      part.sumMs += piece.sumMs;
+    }
+  }
+  return parts;
+}
+
+/** The days, and the part of a day, before the first hour that is kept. */
+function daysBefore(days: readonly Tally[], hours: readonly Tally[]): TallyPiece[] {
   const firstMs = hours[0]?.startMs ?? Number.POSITIVE_INFINITY;
   return days
     .filter(({ startMs }) => startMs < firstMs)
     .map((day) => {
       const endMs = Math.min(day.startMs + DAY_MS, firstMs);
       const kept = hours.filter(({ startMs }) => floorTo(startMs, DAY_MS) === day.startMs);
-      const left = (of: 'upMs' | 'downMs' | 'checks' | 'failures' | 'sumMs') =>
-        kept.reduce((all, hour) => all - hour[of], day[of]);
+      const withoutHours = (field: 'upMs' | 'downMs' | 'checks' | 'failures' | 'sumMs') =>
+        kept.reduce((rest, hour) => rest - hour[field], day[field]);
       return {
         ...day,
         spans: undefined,
-        upMs: left('upMs'),
-        downMs: left('downMs'),
-        checks: left('checks'),
-        failures: left('failures'),
-        sumMs: left('sumMs'),
+        upMs: withoutHours('upMs'),
+        downMs: withoutHours('downMs'),
+        checks: withoutHours('checks'),
+        failures: withoutHours('failures'),
+        sumMs: withoutHours('sumMs'),
         lengthMs: endMs - day.startMs,
       };
     });
 }
 
-/** What entries tell of a range, in pieces of a length; those before it say only what it begins with. */
-function countedFrom({ entries, began }: Told, lengthMs: number, { fromMs, toMs }: Range): Tally[] {
-  const time = startAccount({ lengthMs, countedMs: 0, last: began });
+/** Counts a range in tallies of a length; earlier entries only determine the status at its start. */
+function countedFrom(
+  { entries, statusBefore }: EntriesOfTime,
+  lengthMs: number,
+  { fromMs, toMs }: Range,
+): Tally[] {
+  const time = startAccount({ lengthMs, countedMs: 0, last: statusBefore });
   const skip = () => {
     time.tallies = [];
     time.countedMs = fromMs;
   };
   for (const entry of entries) {
-    // What is long past need not be counted piece by piece.
+    // Earlier time needs no tallies.
     if (entry.atMs >= fromMs && time.countedMs < fromMs) skip();
     addEntry(time, entry);
   }
@@ -248,13 +254,13 @@ function countedFrom({ entries, began }: Told, lengthMs: number, { fromMs, toMs 
   return time.tallies;
 }
 
-function toRecord(entry: Entry): CheckRecord {
+function toRecord(entry: HistoryEntry): CheckRecord {
   const { atMs, reason } = entry;
   return {
     at: new Date(atMs).toISOString(),
     ok: isOk(entry),
     outcome: outcomeOf(entry),
-    ...(reason !== undefined && { reason }),
+    reason,
     response_time_ms: tookMs(entry),
   };
 }

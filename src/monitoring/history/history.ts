@@ -6,38 +6,42 @@ import type { Store } from '../../store/store.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import type { StatusChange } from '../state/state.ts';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
-import { byMonitor } from './by-monitor.ts';
 import {
   createHistoryQueries,
   type HistoryQueries,
   MINUTES_KEPT_MS,
   type Range,
 } from './history-queries.ts';
-import { createHourlyAggregator, STORE_EVERY_MS } from './hourly-aggregator.ts';
+import { createHourlyAggregator } from './hourly-aggregator.ts';
 import { type IncidentsOfTime, openIncidents } from './incidents.ts';
 import { createRecentResults } from './recent-results.ts';
 import { createRememberedEntries } from './remembered-entries.ts';
 import {
   coveredEntry,
-  type Entry,
   forgottenEntry,
+  type HistoryEntry,
   isForgottenEntry,
   type ResultContext,
   resultEntry,
 } from './result-record.ts';
-import { createResultsWriter, openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
+import {
+  createResultsWriter,
+  openResultsJournal,
+  RESULTS_KEPT_MS,
+  type ResultsJournal,
+} from './results-journal.ts';
 import { openRollups } from './rollups.ts';
+import { startStoring } from './storing.ts';
 import { floorTo } from './uptime-accounting.ts';
 
 /**
- * What happened to the monitors: results of checks, hours and days of them, and incidents. One process keeps it in files and
- * in its memory (`openHistory`), several share it in tables (`openSharedHistory`).
+ * Results of checks, hours and days of them, and incidents of all monitors. A single process keeps them in files and in its
+ * memory (`openHistory`), several processes share them in tables (`openSharedHistory`).
  */
-export interface History extends HistoryQueries {
+export interface MonitorHistory extends HistoryQueries {
   /**
-   * Counts a result, and resolves when it is durable. `found` is the status it left; it is worth the time until the next
-   * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when it cannot be stored: it is
-   * kept then and tried again.
+   * Counts a result and resolves when it is durable. The time until the monitor's next result counts as `found`, but at most
+   * twice `everyMs`; `covered` time counts as not monitored. Rejects if the result can't be stored now; it is retried.
    */
   add(
     monitor: string,
@@ -45,51 +49,48 @@ export interface History extends HistoryQueries {
     result: CheckResult,
     context: ResultContext & {
       /**
-       * The moment of the schedule that was checked, where several processes might: of one such moment, one result counts.
-       * `atMs` when it is left out, or further from it than any check takes.
+       * The scheduled moment, where several processes might check it: only one result counts for each. Defaults to `atMs`,
+       * which also counts if `slotMs` is further away than any check takes.
        */
-      slotMs?: number | undefined;
+      slotMs?: number;
     },
   ): Promise<void>;
-  /** Resolves when changes are durably part of their incidents. One given twice, by its number, counts once. */
+  /** Resolves when the changes are durably part of their incidents. A repeated change, by its number, counts once. */
   addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
-  /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
+  /** Ends the time that the previous result counts for, because a person paused the monitor, say. Resolves when durable. */
   cover(monitor: string, atMs: number): Promise<void>;
-  /** The newest incidents first, of the newest 100. */
+  /** Newest first, from the newest 100. */
   incidents(monitor: string, limit: number): Promise<Incident[]>;
-  /** Those of the newest 100 that began before the end of a time and had not ended by its begin. */
+  /** The incidents that overlap a time, from the newest 100. */
   incidentsDuring(monitor: string, range: Range): Promise<IncidentsOfTime>;
   /**
-   * What is counted of a monitor and not stored yet, as JSON to be kept with its state, so that every process can go on
-   * counting; null when this process does not know. Undefined where nobody else counts.
+   * A monitor's hours that aren't stored yet, as JSON to keep with its state, so that any process can continue from them;
+   * null if this process doesn't know them. Undefined if no other process counts.
    */
   openHours(monitor: string): unknown;
-  /**
-   * The newest `openHours` of a monitor checked here, which another process has stored. What is none is worked out from the
-   * results when it is needed.
-   */
+  /** Adopts the `openHours` that another process stored. Invalid ones are recounted from the results when needed. */
   takeOpenHours(monitor: string, value: unknown): void;
-  /** Goes on counting where another process has stopped; call it before anything is found of these monitors. */
+  /** Continues where another process stopped. Call it before adding results of these monitors. */
   takeOver(monitors: readonly string[]): Promise<void>;
-  /** Another process checks this monitor from now on; all that was found of it here is added, and stored with its state. */
+  /** Another process checks this monitor from now on. Call it once everything found here is stored with its state. */
   leave(monitor: string): void;
   /**
-   * Removes all that is known of a monitor, for good; its results a moment later, over a kill too. Where several processes
-   * share it, each is to be told, and one again after a kill: what is on its way from another may come after.
+   * Deletes everything about a monitor for good, and its results a moment later, even if the process is killed. With several
+   * processes call it in each, and again after a kill, because results from another process may arrive later.
    */
   forget(monitor: string): Promise<void>;
-  /** Stores hours that are over, and removes what is older than is kept: results after two days. */
+  /** Stores hours that are over, and deletes what is too old: results after two days. */
   prune(nowMs: number): Promise<void>;
-  /** Writes what is waiting. */
+  /** Writes everything that is waiting. */
   close(): Promise<void>;
 }
 
-/** Opens the history of the only process; what is in memory of the last hours is read in the background. */
+/** Opens the history of a single process, and reads the last hours in the background. */
 export async function openHistory(options: {
   store: Store;
   wallMs: () => number;
   log: Logger;
-}): Promise<History> {
+}): Promise<MonitorHistory> {
   const { store, wallMs, log } = options;
   const forgotten = new Set<string>();
   const isForgotten = (monitor: string) => forgotten.has(monitor);
@@ -99,13 +100,16 @@ export async function openHistory(options: {
   const rollups = openRollups(store, isForgotten);
   const hourlyAggregator = createHourlyAggregator(rollups, recent, log);
   const incidents = openIncidents(store, isForgotten);
-  const open = await openSince(store, wallMs());
-  /** Entries of this run that came before those of the last one were read. */
-  let held: Entry[] | undefined = [];
-  let closed = false;
-  /** Monitors that are forgotten, and whose results are still there. */
-  const toErase = new Set<string>();
-  let erasing: Promise<void> | undefined;
+  const openSince = await readOpenSince(store, wallMs());
+  const eraser = createResultsEraser(journal, log);
+  let isClosed = false;
+
+  function count(entry: HistoryEntry) {
+    if (isForgotten(entry.monitor)) return;
+    if (isForgottenEntry(entry)) return forgetInMemory(entry.monitor);
+    recent.add(entry);
+    hourlyAggregator.add(entry);
+  }
 
   function forgetInMemory(monitor: string) {
     forgotten.add(monitor);
@@ -113,92 +117,51 @@ export async function openHistory(options: {
     recent.forget(monitor);
   }
 
-  function take(entry: Entry) {
-    if (isForgotten(entry.monitor)) return;
-    if (isForgottenEntry(entry)) return forgetInMemory(entry.monitor);
-    recent.add(entry);
-    hourlyAggregator.add(entry);
+  async function forgetStored(monitor: string) {
+    await Promise.all([rollups.forget(monitor), incidents.forget(monitor)]);
+    eraser.add(monitor);
   }
 
-  function add(entry: Entry): Promise<void> {
+  /** Entries of this run, held back until the earlier ones are read. */
+  let heldBack: HistoryEntry[] | undefined = [];
+  function add(entry: HistoryEntry): Promise<void> {
     if (isForgotten(entry.monitor)) return Promise.resolve();
-    if (held) held.push(entry);
-    else take(entry);
+    if (heldBack) heldBack.push(entry);
+    else count(entry);
     return writer.add(entry);
   }
 
-  const restoredFromMs = Math.min(open.sinceMs, floorTo(wallMs() - MINUTES_KEPT_MS, HOUR_MS));
-
+  const restoredFromMs = Math.min(openSince.startMs, floorTo(wallMs() - MINUTES_KEPT_MS, HOUR_MS));
   async function restore() {
     const range = { fromMs: restoredFromMs, toMs: wallMs() + DAY_MS, ownToo: false };
     try {
-      for await (const entries of byMonitor(journal.read(range))) {
-        if (closed) return;
-        for (const entry of entries) take(entry);
+      for await (const entries of journal.read(range)) {
+        if (isClosed) return;
+        for (const entry of entries) count(entry);
       }
-      for (const monitor of forgotten) await removeAll(monitor);
-      eraseResults();
+      for (const monitor of forgotten) await forgetStored(monitor);
+      eraser.start();
     } catch (error) {
       log.error(
         { err: error },
         'could not read earlier check results; they are missing from the history',
       );
     }
-    for (const entry of held ?? []) take(entry);
-    held = undefined;
-  }
-
-  async function removeAll(monitor: string) {
-    await Promise.all([rollups.forget(monitor), incidents.forget(monitor)]);
-    toErase.add(monitor);
-  }
-
-  /** Removes results of all monitors that are forgotten by now; of those that are forgotten meanwhile, after that. */
-  function eraseResults() {
-    erasing ??= eraseInTurn().finally(() => {
-      erasing = undefined;
-    });
-  }
-
-  async function eraseInTurn() {
-    while (toErase.size > 0 && !closed) {
-      const monitors = new Set(toErase);
-      try {
-        await journal.erase(monitors);
-      } catch (error) {
-        log.error({ err: error }, 'could not delete the results of removed monitors; retrying');
-        return;
-      }
-      for (const monitor of monitors) toErase.delete(monitor);
-    }
-  }
-
-  let storing: Promise<void> = Promise.resolve();
-  function storeInTurn(): Promise<void> {
-    storing = storing.then(storeDue);
-    return storing;
-  }
-  async function storeDue() {
-    await restored;
-    if (toErase.size > 0) eraseResults();
-    try {
-      await hourlyAggregator.storeDue(wallMs(), () => closed);
-      await open.advance(hourlyAggregator.openSinceMs(wallMs()));
-    } catch (error) {
-      log.error({ err: error }, 'could not store hourly results; retrying');
-    }
+    for (const entry of heldBack ?? []) count(entry);
+    heldBack = undefined;
   }
 
   const restored = restore();
-  let timer: NodeJS.Timeout | undefined;
-  function storeLater() {
-    timer = setTimeout(() => {
-      void storeInTurn().then(() => {
-        if (!closed) storeLater();
-      });
-    }, STORE_EVERY_MS).unref();
-  }
-  storeLater();
+  const storing = startStoring(async () => {
+    await restored;
+    eraser.start();
+    try {
+      await hourlyAggregator.storeDue(wallMs(), () => isClosed);
+      await openSince.advance(hourlyAggregator.openSinceMs(wallMs()));
+    } catch (error) {
+      log.error({ err: error }, 'could not store hourly results; retrying');
+    }
+  });
 
   const queries = createHistoryQueries({
     open: async (monitor, nowMs) => ({
@@ -212,10 +175,10 @@ export async function openHistory(options: {
     wallMs,
   });
   return {
+    ...queries,
     add: (monitor, atMs, result, context) => add(resultEntry(monitor, atMs, result, context)),
     addChanges: incidents.add,
     cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
-    ...queries,
     incidents: incidents.list,
     incidentsDuring: incidents.during,
     openHours: () => undefined,
@@ -224,27 +187,60 @@ export async function openHistory(options: {
     leave() {},
     async forget(monitor) {
       forgetInMemory(monitor);
-      // First, so that a start after a crash removes the rest, and what came before does not bring it back.
+      // First, so that a start after a crash deletes the rest.
       await writer.add(forgottenEntry(monitor, wallMs()));
-      await removeAll(monitor);
-      eraseResults();
+      await forgetStored(monitor);
+      eraser.start();
     },
     async prune(nowMs) {
-      await storeInTurn();
-      // After a long stop, what is old may stand nowhere else yet.
-      await journal.prune(Math.min(nowMs - RESULTS_KEPT_MS, open.storedMs()));
+      await storing.storeNow();
+      // After a long stop, the hours of old results may not be stored yet.
+      await journal.prune(Math.min(nowMs - RESULTS_KEPT_MS, openSince.storedMs()));
     },
     async close() {
-      closed = true;
-      clearTimeout(timer);
+      isClosed = true;
+      const stopped = storing.stop();
       await Promise.all([restored, writer.close()]);
-      await storing;
+      await stopped;
+      await eraser.close();
+    },
+  };
+}
+
+/** Deletes the results of forgotten monitors in the background, with one pass for many monitors. */
+function createResultsEraser(journal: ResultsJournal, log: Logger) {
+  const waiting = new Set<string>();
+  let erasing: Promise<void> | undefined;
+  let isClosed = false;
+
+  async function eraseAll() {
+    while (waiting.size > 0 && !isClosed) {
+      const monitors = new Set(waiting);
+      try {
+        await journal.erase(monitors);
+      } catch (error) {
+        log.error({ err: error }, 'could not delete the results of removed monitors; retrying');
+        return;
+      }
+      for (const monitor of monitors) waiting.delete(monitor);
+    }
+  }
+
+  return {
+    add: (monitor: string) => void waiting.add(monitor),
+    start() {
+      erasing ??= eraseAll().finally(() => {
+        erasing = undefined;
+      });
+    },
+    async close() {
+      isClosed = true;
       await erasing;
     },
   };
 }
 
-/** Where it stands from which moment on results are not in stored hours yet. */
+/** This document says which results are part of stored hours: all that are older than `openSinceMs`. */
 export const HISTORY_STATE = {
   name: 'monitor-history',
   id: 'all',
@@ -252,22 +248,23 @@ export const HISTORY_STATE = {
   version: 1,
 } as const;
 
-/** The moment from which on results are not in stored hours yet. */
-async function openSince(store: Store, nowMs: number) {
+async function readOpenSince(store: Store, nowMs: number) {
   const { name, id, schema, version } = HISTORY_STATE;
   const collection = store.collection({
-    ...{ name, schema, version },
-    // Without it all results that are kept are read.
+    name,
+    schema,
+    version,
+    // Without it, the start reads all results that are kept.
     whenCorrupt: 'forget',
   });
   const before = (await collection.get(id))?.openSinceMs;
   let storedMs = before ?? floorTo(nowMs, HOUR_MS);
-  // Nothing is acknowledged before this is there: a start after a crash would not know where to begin.
+  // Before anything is acknowledged: otherwise a start after a crash would not know where to begin.
   if (before === undefined) await collection.update(id, () => ({ openSinceMs: storedMs }));
   return {
-    /** What this start goes back to. */
-    sinceMs: before ?? floorTo(nowMs - RESULTS_KEPT_MS, HOUR_MS),
-    /** Results before it are in stored hours. */
+    /** This start reads results from here on. */
+    startMs: before ?? floorTo(nowMs - RESULTS_KEPT_MS, HOUR_MS),
+    /** Earlier results are part of stored hours. */
     storedMs: () => storedMs,
     async advance(toMs: number) {
       if (toMs <= storedMs) return;

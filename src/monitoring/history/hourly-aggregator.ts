@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { HOUR_MS } from '../time/clock.ts';
 import { phaseOf } from '../time/rhythm.ts';
 import type { RecentResults } from './recent-results.ts';
-import { countsAs, type Entry, isOk, isResult, tookMs } from './result-record.ts';
+import { countsAs, type HistoryEntry, isOk, isResult, tookMs } from './result-record.ts';
 import type { Rollups } from './rollups.ts';
 import {
   addSnapshot,
@@ -11,7 +11,7 @@ import {
   floorTo,
   lastBefore,
   putBefore,
-  type Snapshot,
+  type StatusSince,
   startAccount,
   type Tally,
   talliesAt,
@@ -21,37 +21,34 @@ import {
 const STORED_AFTER_MS = 60_000;
 const STORED_WITHIN_MS = 55 * 60_000;
 
-/** An hour is stored between a minute and most of an hour after its end: every monitor at its own time. */
+/** An hour is stored a minute to most of an hour after its end, so that not all monitors are stored at once. */
 export const storedAfterMs = (monitor: string) =>
   STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS);
 
-/** How often hours that are over are stored. */
-export const STORE_EVERY_MS = 10_000;
-
-/** Monitors whose hours are stored at one time, if so many are due. */
+/** Monitors whose hours are stored at one time. */
 export const STORED_COUNT = 200;
 
-/** The hours of every monitor that are not stored yet. */
+/** Counts the hours of every monitor that aren't stored yet. */
 export type HourlyAggregator = ReturnType<typeof createHourlyAggregator>;
 
-/** What was so before the first entry in memory; undefined when nothing was. */
-export type Began = Snapshot | 'unknown' | undefined;
+/** The status before the first entry in memory; undefined if the monitor had none. */
+export type StatusBefore = StatusSince | 'unknown' | undefined;
 
-interface MonitorHours {
+interface MonitorAccount {
   monitor: string;
   time: UptimeAccount;
-  began: Began;
+  statusBefore: StatusBefore;
   /**
-   * What is stored is read when it is first needed, and put before what was counted meanwhile: ten thousand documents at a
-   * start would take as long as all the results.
+   * The stored hours are read when they are first needed, and put before the time counted until then: reading ten thousand
+   * documents at a start would take as long as reading all the results.
    */
   loading: Promise<void> | 'later' | 'done';
-  /** The first entry that was counted here. */
+  /** The time of the first entry counted here. */
   firstMs: number;
-  /** Hours before are final, whatever still comes. */
+  /** Earlier hours are final, even if more entries come. */
   finalMs: number;
-  /** What the time after the hours that are stored begins with: of a monitor that is seldom checked, hours may hold no check. */
-  lastStored: Snapshot | undefined;
+  /** The status at the end of the stored hours, because the hours of a monitor that is rarely checked may hold no check. */
+  lastStored: StatusSince | undefined;
   storedAfterMs: number;
 }
 
@@ -60,31 +57,22 @@ export function createHourlyAggregator(
   recent: Pick<RecentResults, 'of'>,
   log: Logger,
 ) {
-  const hoursByMonitor = new Map<string, MonitorHours>();
+  const hoursByMonitor = new Map<string, MonitorAccount>();
 
-  function hoursOf(monitor: string): MonitorHours {
+  function hoursOf(monitor: string): MonitorAccount {
     const known = hoursByMonitor.get(monitor);
     if (known) return known;
-    const hours: MonitorHours = {
-      monitor,
-      time: startAccount({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
-      began: undefined,
-      loading: 'later',
-      firstMs: 0,
-      finalMs: 0,
-      lastStored: undefined,
-      storedAfterMs: storedAfterMs(monitor),
-    };
+    const hours = newAccount(monitor);
     hoursByMonitor.set(monitor, hours);
     return hours;
   }
 
-  async function loaded(hours: MonitorHours): Promise<void> {
+  async function loaded(hours: MonitorAccount): Promise<void> {
     if (hours.loading === 'later') hours.loading = load(hours);
     if (hours.loading !== 'done') await hours.loading;
   }
 
-  async function load(hours: MonitorHours): Promise<void> {
+  async function load(hours: MonitorAccount): Promise<void> {
     const { finalMs, last, newest } = await rollups.begin(hours.monitor).catch((error: unknown) => {
       log.error(
         { err: error, monitor: hours.monitor },
@@ -93,19 +81,19 @@ export function createHourlyAggregator(
       return { finalMs: 0, last: undefined, newest: { entries: [], isAll: true } };
     });
     hours.finalMs = finalMs;
-    // Memory reaches back beyond the hours that are stored.
+    // Memory also holds entries from before the end of the stored hours.
     const firstMs = recent.of(hours.monitor)[0]?.atMs ?? Number.POSITIVE_INFINITY;
     const before = newest.entries.findLast(({ atMs }) => atMs < firstMs);
-    if (last && last.atMs < firstMs) hours.began = last;
-    else if (before) hours.began = snapshotOf(before);
-    else if (!newest.isAll) hours.began = 'unknown';
+    if (last && last.atMs < firstMs) hours.statusBefore = last;
+    else if (before) hours.statusBefore = snapshotOf(before);
+    else if (!newest.isAll) hours.statusBefore = 'unknown';
     hours.lastStored = last;
     putBefore(hours.time, { lengthMs: HOUR_MS, countedMs: finalMs, last }, hours.firstMs);
     hours.loading = 'done';
   }
 
-  /** Stores the hours of a monitor up to the last one whose time has come; false when there was nothing to do. */
-  async function store(own: MonitorHours, nowMs: number): Promise<boolean> {
+  /** Stores the hours of a monitor that are due; returns false if there was nothing to do. */
+  async function store(own: MonitorAccount, nowMs: number): Promise<boolean> {
     const { time } = own;
     const boundaryMs = finalBoundary(time, floorTo(nowMs - own.storedAfterMs, HOUR_MS));
     if (boundaryMs <= storedUntil(own)) return false;
@@ -130,21 +118,24 @@ export function createHourlyAggregator(
 
   return {
     /** Counts an entry. */
-    add(entry: Entry): void {
+    add(entry: HistoryEntry): void {
       const hours = hoursOf(entry.monitor);
       if (entry.atMs < hours.finalMs) return;
       if (hours.time.last === undefined) hours.firstMs = entry.atMs;
       addEntry(hours.time, entry);
     },
-    /** The hours that are not stored, as they are at a moment. */
-    async open(monitor: string, nowMs: number): Promise<{ hours: Tally[]; began: Began }> {
+    /** The hours that aren't stored, as of a moment. */
+    async open(
+      monitor: string,
+      nowMs: number,
+    ): Promise<{ hours: Tally[]; statusBefore: StatusBefore }> {
       const hours = hoursOf(monitor);
       await loaded(hours);
-      return { hours: talliesAt(hours.time, nowMs), began: hours.began };
+      return { hours: talliesAt(hours.time, nowMs), statusBefore: hours.statusBefore };
     },
     /**
-     * Stores hours that are over and whose time has come, of some monitors: after a long stop all are due, and nobody
-     * should wait for that. Stops early when it is closing, and a start goes on.
+     * Stores the hours that are due, of a limited number of monitors, because after a long stop all are due. Stops early when
+     * `isClosing`; the next start continues.
      */
     async storeDue(nowMs: number, isClosing: () => boolean): Promise<void> {
       let stored = 0;
@@ -154,7 +145,7 @@ export function createHourlyAggregator(
         try {
           if (await store(hours, nowMs)) stored += 1;
         } catch (error) {
-          // The others are not held up by one that cannot be stored.
+          // One that can't be stored doesn't hold up the others.
           failed = { error, monitors: (failed?.monitors ?? 0) + 1 };
         }
       }
@@ -163,7 +154,7 @@ export function createHourlyAggregator(
         log.error({ err: error, monitors }, 'could not store hourly results; retrying');
       }
     },
-    /** What has come before is stored or was not seen: a later start counts from here. */
+    /** Everything earlier is stored or wasn't monitored: a later start counts from here. */
     openSinceMs(nowMs: number): number {
       let sinceMs = floorTo(nowMs, HOUR_MS);
       for (const { time } of hoursByMonitor.values()) {
@@ -176,14 +167,27 @@ export function createHourlyAggregator(
   };
 }
 
-/** Up to where the hours of a monitor are stored, as far as is known; what could not be stored is behind `finalMs`. */
-function storedUntil({ loading, finalMs, time }: MonitorHours): number {
+function newAccount(monitor: string): MonitorAccount {
+  return {
+    monitor,
+    time: startAccount({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
+    statusBefore: undefined,
+    loading: 'later',
+    firstMs: 0,
+    finalMs: 0,
+    lastStored: undefined,
+    storedAfterMs: storedAfterMs(monitor),
+  };
+}
+
+/** The end of the stored hours, as far as known. Hours that could not be stored begin before `finalMs`. */
+function storedUntil({ loading, finalMs, time }: MonitorAccount): number {
   const firstMs = time.tallies[0]?.startMs ?? Number.POSITIVE_INFINITY;
   return loading === 'done' ? Math.min(finalMs, firstMs) : firstMs;
 }
 
-/** Takes an entry into an account: a result with its check, or the end of what the one before was worth. */
-export function addEntry(time: UptimeAccount, entry: Entry): void {
+/** Counts an entry: a result, or the end of the previous one's time. */
+export function addEntry(time: UptimeAccount, entry: HistoryEntry): void {
   addSnapshot(
     time,
     snapshotOf(entry),
@@ -191,9 +195,8 @@ export function addEntry(time: UptimeAccount, entry: Entry): void {
   );
 }
 
-/** What the time after an entry counts as, and how long. */
-export function snapshotOf(entry: Entry): Snapshot {
+export function snapshotOf(entry: HistoryEntry): StatusSince {
   const { atMs, everyMs } = entry;
-  // Two intervals: one that comes late by less has missed nothing.
+  // Two intervals, so that a late check leaves no gap.
   return { atMs, worthMs: 2 * everyMs, as: countsAs(entry) };
 }

@@ -5,10 +5,10 @@ import type { Store } from '../../store/store.ts';
 import type { StatusChange } from '../state/state.ts';
 import type { Range } from './history-queries.ts';
 
-/** Incidents kept for each monitor, the newest. */
+/** The newest incidents of each monitor are kept. */
 const INCIDENTS_COUNT = 100;
 
-/** An incident as kept; `number` is that of the change it began with. */
+/** `number` is the number of the change that began the incident. */
 const KeptIncident = z.object({
   number: z.int(),
   startedMs: z.int(),
@@ -18,42 +18,42 @@ const KeptIncident = z.object({
   outcome: z.string(),
 });
 
-/** The incidents of a monitor, oldest first, with the number of the last change that is in them. */
+/** A monitor's incidents, oldest first, with the number of the last change that they include. */
 const MonitorIncidents = z.object({ number: z.int(), incidents: z.array(KeptIncident) });
 type MonitorIncidents = z.infer<typeof MonitorIncidents>;
 
-/** The incidents that overlap a time, newest first, and whether these are all. */
+/** The incidents that overlap a time, newest first; not `complete` if older ones may have been dropped. */
 export interface IncidentsOfTime {
   incidents: Incident[];
   complete: boolean;
 }
 
-/** Opens `monitor-incidents`: those that changes of status make. `isForgotten` tells monitors that are gone. */
+/** Opens `monitor-incidents`. Monitors that are `isForgotten` get no new ones. */
 export function openIncidents(store: Store, isForgotten: (monitor: string) => boolean) {
   const collection = store.collection({
     name: 'monitor-incidents',
     schema: MonitorIncidents,
     version: 1,
-    // Nobody can write them again, and new ones must not be refused for old ones.
+    // Lost incidents can't be restored, and new ones must not be refused because of them.
     whenCorrupt: 'forget',
   });
-  /** The last changes under way of each monitor. */
+  /** Each monitor's last changes that are being stored. */
   const adding = new Map<string, Promise<unknown>>();
 
-  /** Oldest first, with all changes in them that were given before. */
+  /** Oldest first, including all changes that were added before. */
   async function read(monitor: string): Promise<MonitorIncidents['incidents']> {
-    // Whoever gave the change has the error when it could not be added.
+    // The caller of `add` gets the error.
     await adding.get(monitor)?.catch(() => {});
     return (await collection.get(monitor))?.incidents ?? [];
   }
 
   return {
-    /** Resolves when the changes are part of their incidents, durably. A change given twice counts once. */
+    /** Resolves when the changes are durably part of their incidents. A repeated change counts once. */
     async add(monitor: string, changes: readonly StatusChange[]): Promise<void> {
       const ofIncidents = changes.filter(isOfIncident);
       if (ofIncidents.length === 0) return;
       const added = collection.update(monitor, (kept) =>
-        isForgotten(monitor) ? kept : ofIncidents.reduce(fold, kept),
+        isForgotten(monitor) ? kept : ofIncidents.reduce(addChange, kept),
       );
       adding.set(monitor, added);
       try {
@@ -62,11 +62,10 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
         if (adding.get(monitor) === added) adding.delete(monitor);
       }
     },
-    /** Newest first, with all changes in them that were given before. */
+    /** Newest first, including all changes that were added before. */
     async list(monitor: string, limit: number): Promise<Incident[]> {
       return toIncidents(monitor, (await read(monitor)).slice(-limit));
     },
-    /** The same of a time; not `complete` when there may have been others that are not kept any more. */
     async during(monitor: string, range: Range): Promise<IncidentsOfTime> {
       const kept = await read(monitor);
       const overlapping = kept.filter(
@@ -85,22 +84,22 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
   };
 }
 
-/** Whether an incident begins or ends with a change. */
+/** An incident begins or ends with the change. */
 export function isOfIncident({ from, to }: StatusChange): boolean {
   return from === 'DOWN' || to === 'DOWN';
 }
 
-/** The incidents with a change: it begins one when it is to DOWN, and ends the last when it is away from DOWN. Pure. */
-export function fold(
+/** Adds a change: to DOWN begins an incident, away from DOWN ends the last one. Pure. */
+export function addChange(
   kept: MonitorIncidents | undefined,
   change: StatusChange,
 ): MonitorIncidents | undefined {
   if (kept && change.number <= kept.number) return kept;
-  const incidents = ended(kept?.incidents ?? [], change);
+  const incidents = endLast(kept?.incidents ?? [], change);
   if (change.to === 'DOWN') {
     incidents.push({
       number: change.number,
-      // Down through a maintenance is two incidents, of which the second does not begin in the first.
+      // A monitor that is DOWN before and after maintenance has two incidents, which must not overlap.
       startedMs: Math.max(change.sinceMs, incidents.at(-1)?.endedMs ?? 0),
       cause: change.reason ?? 'the check failed',
       outcome: change.outcome ?? 'failed',
@@ -109,17 +108,17 @@ export function fold(
   return { number: change.number, incidents: incidents.slice(-INCIDENTS_COUNT) };
 }
 
-function ended(incidents: MonitorIncidents['incidents'], change: StatusChange) {
+function endLast(incidents: MonitorIncidents['incidents'], change: StatusChange) {
   const last = incidents.at(-1);
   if (!last || last.endedMs !== undefined) return [...incidents];
   const endedMs = Math.max(change.atMs, last.startedMs);
   return [...incidents.slice(0, -1), { ...last, endedMs, endedAs: change.to }];
 }
 
-/** The id of the incident that began with this change of a monitor. */
+/** ID of the incident that this change of the monitor began. */
 export const incidentId = (monitor: string, change: number) => `${monitor}:${change}`;
 
-/** Newest first, of what is kept oldest first. */
+/** Newest first. */
 const toIncidents = (monitor: string, kept: MonitorIncidents['incidents']) =>
   kept.map((incident) => toIncident(monitor, incident)).reverse();
 

@@ -1,42 +1,50 @@
 import { HOUR_MS } from '../time/clock.ts';
 import type { EntrySource, Range } from './history-queries.ts';
-import type { Began, HourlyAggregator } from './hourly-aggregator.ts';
+import type { HourlyAggregator, StatusBefore } from './hourly-aggregator.ts';
 import type { RecentResults } from './recent-results.ts';
-import { type Entry, isResult } from './result-record.ts';
+import { type HistoryEntry, isResult } from './result-record.ts';
 import type { ResultsJournal } from './results-journal.ts';
 import { floorTo } from './uptime-accounting.ts';
 
-/** The newest entries from memory; what it does not hold of a time is read from the journal. */
+/** Reads the newest entries from memory, and earlier ones from the journal. */
 export function createRememberedEntries(parts: {
   hourlyAggregator: HourlyAggregator;
   recent: RecentResults;
   journal: ResultsJournal;
-  /** From here on memory holds every result, as far as there is room. */
+  /** Memory holds every later result of a monitor, unless it is full. */
   restoredFromMs: number;
   wallMs: () => number;
 }): EntrySource {
   const { hourlyAggregator, recent, journal, restoredFromMs, wallMs } = parts;
   let reading: Promise<unknown> = Promise.resolve();
 
-  /** The newest entries, what they began with, and since when they are all there are. */
-  function inMemory(monitor: string, began: Began) {
+  /** The entries in memory, which are complete from `sinceMs` on. */
+  function inMemory(monitor: string, statusBefore: StatusBefore) {
     const entries = recent.of(monitor);
-    if (began === 'unknown' || recent.isFull(monitor)) {
-      return { entries, began: undefined, sinceMs: entries[0]?.atMs ?? Number.POSITIVE_INFINITY };
+    if (statusBefore === 'unknown' || recent.isFull(monitor)) {
+      return {
+        entries,
+        statusBefore: undefined,
+        sinceMs: entries[0]?.atMs ?? Number.POSITIVE_INFINITY,
+      };
     }
-    return { entries, began, sinceMs: restoredFromMs };
+    return { entries, statusBefore, sinceMs: restoredFromMs };
   }
 
-  /** Entries from the journal that came before those in memory, from the one that a moment begins with. */
-  function before(monitor: string, inMemory: readonly Entry[], fromMs: number): Promise<Entry[]> {
+  /** Entries from the journal, from the last one at `fromMs` up to the first one in memory. */
+  function before(
+    monitor: string,
+    inMemory: readonly HistoryEntry[],
+    fromMs: number,
+  ): Promise<HistoryEntry[]> {
     const firstMs = inMemory[0]?.atMs ?? wallMs();
     const everyMs = inMemory.find(isResult)?.everyMs ?? 0;
-    // An entry may stand in a batch that ends later, but not in another hour.
+    // An entry's batch may end later, but within the same hour.
     const toMs = floorTo(firstMs, HOUR_MS) + HOUR_MS;
     const range = { fromMs: fromMs - 2 * everyMs, toMs, ownToo: true };
-    // One reading at a time: each reads the results of all monitors.
+    // One at a time, since each reads the results of all monitors.
     const entries = reading.then(async () => {
-      const found: Entry[] = [];
+      const found: HistoryEntry[] = [];
       for await (const batch of journal.read(range)) {
         for (const entry of batch) {
           if (entry.monitor === monitor && entry.atMs < firstMs) found.push(entry);
@@ -49,8 +57,8 @@ export function createRememberedEntries(parts: {
   }
 
   async function memoryOf(monitor: string) {
-    const { began } = await hourlyAggregator.open(monitor, wallMs());
-    return inMemory(monitor, began);
+    const { statusBefore } = await hourlyAggregator.open(monitor, wallMs());
+    return inMemory(monitor, statusBefore);
   }
 
   return {
@@ -59,7 +67,7 @@ export function createRememberedEntries(parts: {
       const memory = await memoryOf(monitor);
       if (memory.sinceMs <= fromMs) return memory;
       const earlier = await before(monitor, memory.entries, fromMs);
-      return { entries: [...earlier, ...memory.entries], began: undefined };
+      return { entries: [...earlier, ...memory.entries], statusBefore: undefined };
     },
   };
 }

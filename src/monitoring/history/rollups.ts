@@ -2,35 +2,34 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import {
-  type Entry,
   EntryText,
   entriesFromText,
   entriesToText,
+  type HistoryEntry,
   isResult,
 } from './result-record.ts';
 import { tallyFromText, tallyToText } from './tally-text.ts';
-import { addTallies, gather, type Snapshot, type Tally } from './uptime-accounting.ts';
+import { addTallies, gather, type StatusSince, type Tally } from './uptime-accounting.ts';
 
-/** How long hours and days of a monitor are kept. */
 const HOURS_KEPT_MS = 90 * DAY_MS;
 const DAYS_KEPT_MS = 400 * DAY_MS;
 
-/** Hours in the document that is written each hour, before they go to the one that is written once a day. */
+/** Hours in the small document before they move to the large one. */
 const NEW_HOURS_COUNT = 24;
 
-/** Newest results that are stored with the hours, of monitors that are seldom checked: a start reads back only hours. */
+/** Newest results that are stored with the hours, for monitors that are rarely checked: a start reads only the last hours. */
 const NEWEST_COUNT = 20;
 
-/** The same with what else is stored between them. */
+/** Newest entries that are stored, results and others. */
 const NEWEST_ENTRIES_COUNT = 40;
 
-/** Tallies as `tally-text.ts` writes them, with `;` between. */
+/** Tallies in the format of `tally-text.ts`, separated by `;`. */
 const RollupText = z.string().regex(/^[\d.,;]*$/);
 
-const Kept = z.object({
-  /** Every hour before is in here, or was not seen. */
+const StoredRollups = z.object({
+  /** Every earlier hour is in here, or wasn't monitored. */
   finalMs: z.int(),
-  /** What the time after `finalMs` begins with. */
+  /** The status at `finalMs`. */
   last: z
     .object({
       atMs: z.int(),
@@ -39,63 +38,61 @@ const Kept = z.object({
     })
     .optional(),
   hours: RollupText,
-  /** UTC days, of the hours that have been in here. */
+  /** UTC days of all hours that were ever in here. */
   days: RollupText,
-  /** The newest entries before `finalMs`, without the monitor in each; version 0.1 kept none. */
+  /** The newest entries before `finalMs`, without the monitor's name; absent if memory had none left. */
   newest: EntryText.optional(),
 });
-type Kept = z.infer<typeof Kept>;
+type StoredRollups = z.infer<typeof StoredRollups>;
 
-const NOTHING: Kept = { finalMs: 0, hours: '', days: '' };
+const NOTHING: StoredRollups = { finalMs: 0, hours: '', days: '' };
 
-/** Where counting a monitor goes on. */
-interface Begin {
+/** The end of the stored hours, where counting continues. */
+interface CountingStart {
   finalMs: number;
-  /** What the time after `finalMs` begins with. */
-  last: Snapshot | undefined;
-  /** The newest entries before `finalMs`, oldest first, and whether it is known that there never were others. */
-  newest: { entries: Entry[]; isAll: boolean };
+  /** The status at `finalMs`. */
+  last: StatusSince | undefined;
+  /** The newest entries before `finalMs`, oldest first; with `isAll` there never were others. */
+  newest: { entries: HistoryEntry[]; isAll: boolean };
 }
 
 /** Hours of a monitor that are over. */
 export interface ClosedHours {
   finalMs: number;
-  last: Snapshot | undefined;
+  last: StatusSince | undefined;
   hours: Tally[];
-  /** Of these hours the newest entries, oldest first. */
-  entries: readonly Entry[];
+  /** The newest entries of these hours, oldest first. */
+  entries: readonly HistoryEntry[];
 }
 
-/** Days of a monitor that are remembered. */
 const CACHED_DAYS_COUNT = 90;
 
-/** The stored days of a monitor; hours from `finalMs` on are still to come. */
+/** The stored days of a monitor, without the hours from `finalMs` on. */
 interface StoredDays {
   finalMs: number;
-  /** For each day those since 1970, and milliseconds up and down: ninety days as objects would take five times the memory. */
+  /** Three numbers a day: days since 1970, milliseconds up and down. Objects would take five times the memory. */
   rows: Int32Array;
 }
 
-/** Hours and days of monitors, as stored. */
 export type Rollups = ReturnType<typeof openRollups>;
 
 /**
- * Opens `monitor-rollups`. A monitor has two documents: the newest hours in a small one, which is written each hour, and
- * the rest in a large one, which is written each day.
+ * Opens `monitor-rollups`, the stored hours and days. A monitor has two documents: the newest hours in a small one, which is written
+ * each hour, and the rest in a large one, which is written each day.
  */
 export function openRollups(store: Store, isForgotten: (monitor: string) => boolean) {
   const collection = store.collection({
     name: 'monitor-rollups',
-    schema: Kept,
+    schema: StoredRollups,
     version: 1,
-    // A new hour must not be refused because old ones cannot be read.
+    // A new hour must not be refused because old ones can't be read.
     whenCorrupt: 'forget',
   });
   const oldOf = (monitor: string) => `${monitor}/old`;
-  /** About 1 KB each: ten thousand documents would take seconds to read each time. */
+  /** About 1 KB each. Reading ten thousand documents would take seconds each time. */
   const cachedDays = new Map<string, Promise<StoredDays>>();
 
-  async function moveToOld(monitor: string, recent: Kept) {
+  async function moveToOld(monitor: string, recent: StoredRollups) {
     const moved = talliesFromText(recent.hours, HOUR_MS);
     const old = await collection.update(oldOf(monitor), (kept = NOTHING) =>
       isForgotten(monitor) ? undefined : withHours(kept, moved, recent.finalMs),
@@ -106,14 +103,14 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
   }
 
   async function readBoth(monitor: string) {
-    // In this order: hours that move meanwhile are then in both, as after a crash between the two writes.
+    // In this order, hours that move in the meantime are in both, as after a crash between the two writes.
     const recent = (await collection.get(monitor)) ?? NOTHING;
     const old = (await collection.get(oldOf(monitor))) ?? NOTHING;
     const newHours = since(talliesFromText(recent.hours, HOUR_MS), old.finalMs);
     return { old, newHours, finalMs: Math.max(recent.finalMs, old.finalMs) };
   }
 
-  /** Hours before the newest are not read through, which is most of the work. */
+  /** Doesn't parse the older hours, which would be most of the work. */
   async function readDays(monitor: string): Promise<StoredDays> {
     const { old, newHours, finalMs } = await readBoth(monitor);
     const rows = daysOf(old, newHours, finalMs)
@@ -123,8 +120,7 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
   }
 
   return {
-    /** Where counting a monitor goes on, and the newest entries before that. */
-    async begin(monitor: string): Promise<Begin> {
+    async begin(monitor: string): Promise<CountingStart> {
       const kept = (await collection.get(monitor)) ?? NOTHING;
       const { finalMs, last } = kept;
       const entries = newestOf(monitor, kept);
@@ -133,7 +129,7 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       const isAll = kept === NOTHING || (kept.newest !== undefined && !isFull);
       return { finalMs, last, newest: { entries, isAll } };
     },
-    /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
+    /** Stores all hours up to `finalMs`. Hours that are already stored don't change. */
     async add(monitor: string, closed: ClosedHours): Promise<void> {
       const { finalMs, last, hours, entries } = closed;
       const stored = await collection.update(monitor, (kept = NOTHING) => {
@@ -142,21 +138,15 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         const added = since(hours, kept.finalMs).filter(wasObserved);
         const all = [...talliesFromText(kept.hours, HOUR_MS), ...added];
         const newest = withEntries(kept.newest, entries);
-        return {
-          finalMs,
-          ...(last && { last }),
-          hours: talliesToText(all, HOUR_MS),
-          days: '',
-          ...(newest && { newest }),
-        };
+        return { finalMs, last, hours: talliesToText(all, HOUR_MS), days: '', newest };
       });
       if (stored && stored.hours.split(';').length >= NEW_HOURS_COUNT) {
         await moveToOld(monitor, stored);
       }
-      // After it: whoever has read before has seen these hours in memory, where they are until this resolves.
+      // Afterwards, because until this resolves readers find these hours in memory.
       cachedDays.delete(monitor);
     },
-    /** All that is stored, oldest first; hours from `finalMs` on are still to come, and so is the rest of the last day. */
+    /** Everything stored, oldest first, without the hours from `finalMs` on. */
     async read(monitor: string): Promise<{ hours: Tally[]; days: Tally[]; finalMs: number }> {
       const { old, newHours, finalMs } = await readBoth(monitor);
       const hours = [...talliesFromText(old.hours, HOUR_MS), ...newHours];
@@ -166,21 +156,18 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         finalMs,
       };
     },
-    /**
-     * The newest days alone; those of monitors that were asked for stay in memory, until another process has stored hours
-     * up to `storedMs`.
-     */
+    /** The newest days. They stay in memory until another process has stored hours up to a later `storedMs`. */
     async days(monitor: string, storedMs = 0): Promise<StoredDays> {
-      const before = cachedDays.get(monitor);
-      if (before && (await before).finalMs >= storedMs) return await before;
+      const cached = cachedDays.get(monitor);
+      if (cached && (await cached).finalMs >= storedMs) return await cached;
       const reading = readDays(monitor);
       if (isForgotten(monitor)) return await reading;
       cachedDays.set(monitor, reading);
       reading.catch(() => cachedDays.delete(monitor));
       return await reading;
     },
-    /** The newest 20 results of hours that are stored, oldest first. */
-    async newest(monitor: string): Promise<Entry[]> {
+    /** The newest 20 results of stored hours, oldest first. */
+    async newest(monitor: string): Promise<HistoryEntry[]> {
       const kept = (await collection.get(monitor)) ?? NOTHING;
       return newestOf(monitor, kept).filter(isResult);
     },
@@ -194,12 +181,11 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
   };
 }
 
-/** Whether a tally tells anything. */
 export function wasObserved({ checks, upMs, downMs }: Tally): boolean {
   return checks > 0 || upMs > 0 || downMs > 0;
 }
 
-/** Two lists of tallies of one length as one, oldest first: the second goes on where the first ends. */
+/** Joins two lists of tallies of the same length, oldest first: the second continues where the first ends. */
 export function merge(before: readonly Tally[], after: readonly Tally[]): Tally[] {
   const last = before.at(-1);
   const [first, ...rest] = after;
@@ -209,14 +195,14 @@ export function merge(before: readonly Tally[], after: readonly Tally[]): Tally[
   return [...before, ...after];
 }
 
-/** All days that are kept, of hours before those that are new as well. */
-function daysOf(old: Kept, newHours: readonly Tally[], finalMs: number): Tally[] {
+/** All days that are kept, with the new hours added. */
+function daysOf(old: StoredRollups, newHours: readonly Tally[], finalMs: number): Tally[] {
   const days = merge(talliesFromText(old.days, DAY_MS), gather(newHours, DAY_MS));
   return since(days, finalMs - DAYS_KEPT_MS);
 }
 
-/** The old document with hours that are new to it; what is older than is kept goes. */
-function withHours(kept: Kept, hours: readonly Tally[], finalMs: number): Kept {
+/** Moves hours into the large document, and drops what is too old. */
+function withHours(kept: StoredRollups, hours: readonly Tally[], finalMs: number): StoredRollups {
   const added = since(hours, kept.finalMs);
   const all = [...talliesFromText(kept.hours, HOUR_MS), ...added];
   return {
@@ -226,10 +212,10 @@ function withHours(kept: Kept, hours: readonly Tally[], finalMs: number): Kept {
   };
 }
 
-/** The newest entries with those that are new to it. */
+/** The newest entries, including new ones. */
 function withEntries(
   kept: EntryText | undefined,
-  entries: readonly Entry[],
+  entries: readonly HistoryEntry[],
 ): EntryText | undefined {
   const [first] = entries;
   if (!first) return kept;
@@ -241,7 +227,7 @@ function withEntries(
   return entriesToText(newest.map((entry) => ({ ...entry, monitor: '' })));
 }
 
-const newestOf = (monitor: string, { newest }: Kept): Entry[] =>
+const newestOf = (monitor: string, { newest }: StoredRollups): HistoryEntry[] =>
   newest ? entriesFromText(newest).map((entry) => ({ ...entry, monitor })) : [];
 
 function since(tallies: readonly Tally[], fromMs: number): Tally[] {
@@ -252,7 +238,7 @@ function talliesToText(tallies: readonly Tally[], lengthMs: number): string {
   return tallies.map((tally) => tallyToText(tally, lengthMs)).join(';');
 }
 
-/** The tallies of a text. Throws when it is none; its checksum has been verified already. */
+/** Throws if the text isn't valid, though its checksum has already been verified. */
 function talliesFromText(text: string, lengthMs: number): Tally[] {
   if (text === '') return [];
   return text.split(';').map((row) => {

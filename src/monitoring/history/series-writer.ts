@@ -2,18 +2,18 @@ import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createBatchWriter } from '../../store/batch-writer.ts';
 import { type Series, type SeriesRow, SLOT_REACH_MS } from '../../store/series.ts';
-import type { Entry } from './result-record.ts';
+import type { HistoryEntry } from './result-record.ts';
 
-/** Entries kept while the database is away: minutes of what one process checks. */
+/** Entries kept while the database is unreachable: minutes of one process's checks. */
 const KEPT_COUNT = 50_000;
 
-/** Those that the batch writer may hold above that before it drops some. */
+/** The batch writer may hold this many more before it drops some. */
 const SLACK_COUNT = 1_000;
 
 const MICROS = 1_000;
 
-/** An entry in its slot, and the how manyth it is that this process writes. */
 interface SlottedEntry extends SeriesRow {
+  /** Counts the entries of this process. */
   no: number;
 }
 
@@ -23,7 +23,7 @@ export type SeriesWriter = ReturnType<typeof createSeriesWriter>;
 export function createSeriesWriter(options: {
   series: Series;
   isForgotten: (monitor: string) => boolean;
-  /** Another entry stands in the slot of one of this monitor. */
+  /** The database already had another entry in the slot, and kept it. */
   onReplaced: (monitor: string) => void;
   log: Logger;
 }) {
@@ -39,12 +39,12 @@ export function createSeriesWriter(options: {
     for (const { monitor } of replaced) onReplaced(monitor);
   }
 
-  /** They are written one after another, so what came before is written, or lost. */
+  /** Entries are written in order, so all earlier ones are written or lost. */
   function dropUntil(monitor: string, no: number) {
-    const own = unwritten.get(monitor);
-    const left = own?.findIndex((entry) => entry.no > no) ?? 0;
-    if (left === -1) unwritten.delete(monitor);
-    else if (left > 0) own?.splice(0, left);
+    const entries = unwritten.get(monitor);
+    const written = entries?.findIndex((entry) => entry.no > no) ?? 0;
+    if (written === -1) unwritten.delete(monitor);
+    else if (written > 0) entries?.splice(0, written);
   }
 
   const writer = createBatchWriter<SlottedEntry>({
@@ -54,7 +54,7 @@ export function createSeriesWriter(options: {
       return done;
     },
     batchCount: 500,
-    // The one that checks waits for it, and a write costs as much as many entries.
+    // A check waits for it, and a write costs as much as many entries.
     waitMs: 50,
     betweenMs: 250,
     fullCount: 500,
@@ -64,48 +64,47 @@ export function createSeriesWriter(options: {
     log,
   });
 
-  /** A slot of the entry alone: that of no other one of its millisecond, and, before a microsecond, of no schedule. */
+  /** A slot of its own. Its microseconds keep it apart from other entries of this millisecond, and from scheduled slots. */
   const ownSlotMs = (atMs: number) => atMs + (1 + (count % (MICROS - 1))) / MICROS;
 
   return {
-    /** Resolves when the entry is durable. Rejects when it cannot be stored now; it is kept then and tried again. */
-    add(entry: Entry, slotMs = Number.NaN): Promise<void> {
+    /** Resolves when the entry is durable. Rejects if it can't be stored now; it is kept and retried. */
+    add(entry: HistoryEntry, slotMs = Number.NaN): Promise<void> {
       const { monitor, atMs } = entry;
       count += 1;
       const isNear = Math.abs(slotMs - atMs) < SLOT_REACH_MS;
-      // What is new goes first: behind a copy, V8 makes hidden classes for each of them.
-      const slotted = { no: count, slotMs: isNear ? slotMs : ownSlotMs(atMs), ...entry };
+      const slotted = { ...entry, no: count, slotMs: isNear ? slotMs : ownSlotMs(atMs) };
       dropUntil(monitor, count - KEPT_COUNT - SLACK_COUNT);
-      const own = unwritten.get(monitor);
-      if (own) own.push(slotted);
+      const entries = unwritten.get(monitor);
+      if (entries) entries.push(slotted);
       else unwritten.set(monitor, [slotted]);
       for (const reading of readings) reading.get(monitor)?.push(slotted);
       return new Promise((resolve, reject) => writer.add(slotted, { resolve, reject }));
     },
     /**
-     * Reads rows of monitors, and gives `use` those of each with what this process had not written by then, in order of
-     * time, each slot once. Nothing is added between that and what `use` does.
+     * Reads rows of monitors, adds the entries that this process hasn't written yet, and passes them to `use`, in order of
+     * time, each slot once. No entry is added before `use` returns.
      */
     async read<R>(
       monitors: readonly string[],
-      ask: () => Promise<readonly SeriesRow[]>,
-      use: (entriesOf: (monitor: string) => Entry[]) => R,
+      readRows: () => Promise<readonly SeriesRow[]>,
+      use: (entriesOf: (monitor: string) => HistoryEntry[]) => R,
     ): Promise<R> {
       const reading = new Map(monitors.map((name) => [name, [...(unwritten.get(name) ?? [])]]));
       readings.add(reading);
       try {
-        const rows = byMonitor(await ask());
+        const rows = byMonitor(await readRows());
         return use((monitor) => inOrder(rows.get(monitor) ?? [], reading.get(monitor) ?? []));
       } finally {
         readings.delete(reading);
       }
     },
-    /** Writes nothing more of a monitor; resolves when nothing of it is on its way. */
+    /** Writes no more entries of a monitor; resolves when none is being written. */
     async forget(monitor: string): Promise<void> {
       unwritten.delete(monitor);
       await appending;
     },
-    /** Writes what is still waiting; what cannot be stored now is lost. */
+    /** Writes what is still waiting; entries that can't be stored now are lost. */
     close: writer.close,
   };
 }
@@ -113,14 +112,14 @@ export function createSeriesWriter(options: {
 function byMonitor(rows: readonly SeriesRow[]): Map<string, SeriesRow[]> {
   const grouped = new Map<string, SeriesRow[]>();
   for (const row of rows) {
-    const own = grouped.get(row.monitor);
-    if (own) own.push(row);
+    const known = grouped.get(row.monitor);
+    if (known) known.push(row);
     else grouped.set(row.monitor, [row]);
   }
   return grouped;
 }
 
-/** In order of time, each slot once: what stands in the table is what counts. */
+/** In order of time, each slot once: a row of the table wins. */
 function inOrder(rows: readonly SeriesRow[], added: readonly SeriesRow[]): SeriesRow[] {
   const slots = new Map<number, SeriesRow>();
   for (const row of [...rows, ...added]) {

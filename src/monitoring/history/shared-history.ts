@@ -1,35 +1,35 @@
 import type { Logger } from 'pino';
 import type { Series } from '../../store/series.ts';
-import type { RegisterExtras, Store } from '../../store/store.ts';
+import type { SharedExtras, Store } from '../../store/store.ts';
 import { DAY_MS } from '../time/clock.ts';
-import type { History } from './history.ts';
+import type { MonitorHistory } from './history.ts';
 import { createHistoryQueries } from './history-queries.ts';
-import { STORE_EVERY_MS } from './hourly-aggregator.ts';
 import { openIncidents } from './incidents.ts';
-import { coveredEntry, type Entry, resultEntry } from './result-record.ts';
+import { coveredEntry, type HistoryEntry, resultEntry } from './result-record.ts';
 import { RESULTS_KEPT_MS } from './results-journal.ts';
 import { openRollups } from './rollups.ts';
 import { createSeriesEntries } from './series-entries.ts';
 import { createSeriesWriter } from './series-writer.ts';
-import { createSharedHours } from './shared-hours.ts';
+import { SharedHours } from './shared-hours.ts';
+import { startStoring } from './storing.ts';
 import { floorTo } from './uptime-accounting.ts';
 
-/** What cannot be stored for so long must not keep the results of all others. */
+/** Old results are dropped after this time even if the hours of some monitor can't be stored. */
 const DROPPED_AFTER_MS = DAY_MS;
 
 /**
- * Opens the history that several processes share: results are rows, hours and days and incidents documents, and every
- * process answers every question. Hours that are over are stored by the process that `owns` the monitor at the time.
+ * Opens the history that several processes share: results are rows, hours, days and incidents are documents, and every
+ * process answers every query. The process that `owns` a monitor at the time stores its hours.
  */
 export function openSharedHistory(options: {
   store: Store;
   series: Series;
-  /** What the processes hand over to one another with the states of monitors. */
-  handed: RegisterExtras;
+  /** Open hours that processes hand over with the states of monitors. */
+  handed: SharedExtras;
   owns: (monitor: string) => boolean;
   wallMs: () => number;
   log: Logger;
-}): History {
+}): MonitorHistory {
   const { store, series, handed, owns, wallMs, log } = options;
   const forgotten = new Set<string>();
   const isForgotten = (monitor: string) => forgotten.has(monitor);
@@ -41,74 +41,59 @@ export function openSharedHistory(options: {
     onReplaced: (monitor) => hours.recount(monitor),
     log,
   });
-  const hours = createSharedHours({ rollups, series, writer, handed, owns, isForgotten, log });
-  let closed = false;
-  /** What is older is to be dropped, once all hours of it are stored. */
-  let toDrop: { beforeMs: number; askedMs: number } | undefined;
+  const hours = new SharedHours({ rollups, series, writer, handed, owns, isForgotten, log });
+  let isClosed = false;
+  /** Older results are dropped as soon as all their hours are stored. */
+  let toDrop: { beforeMs: number; sinceMs: number } | undefined;
 
-  async function add(entry: Entry, slotMs?: number): Promise<void> {
+  async function add(entry: HistoryEntry, slotMs?: number): Promise<void> {
     if (isForgotten(entry.monitor)) return;
     const written = writer.add(entry, slotMs);
     hours.add(entry);
     await written;
   }
 
-  let storing: Promise<void> = Promise.resolve();
-  function storeInTurn(): Promise<void> {
-    storing = storing.then(storeDue);
-    return storing;
+  /** After a long stop the hours of old results may not be stored yet, some of them by other processes. */
+  async function dropOld() {
+    const drop = toDrop;
+    if (!drop) return;
+    const areStored = await hours.areStoredBefore(drop.beforeMs);
+    if (!areStored && wallMs() - drop.sinceMs < DROPPED_AFTER_MS) return;
+    await series.prune(drop.beforeMs);
+    if (!areStored) log.warn('dropping results whose hours could not all be stored');
+    if (toDrop === drop) toDrop = undefined;
   }
-  async function storeDue() {
+
+  const storing = startStoring(async () => {
     try {
-      await hours.storeDue(wallMs(), () => closed);
+      await hours.storeDue(wallMs(), () => isClosed);
       await dropOld();
     } catch (error) {
       log.error({ err: error }, 'could not store hourly results or drop old results; retrying');
     }
-  }
-
-  /** After a long stop, what is old may stand nowhere else yet, and others have to store their part of it. */
-  async function dropOld() {
-    const asked = toDrop;
-    if (!asked) return;
-    const areStored = await hours.areStoredBefore(asked.beforeMs);
-    if (!areStored && wallMs() - asked.askedMs < DROPPED_AFTER_MS) return;
-    await series.prune(asked.beforeMs);
-    if (!areStored) log.warn('dropping results whose hours could not all be stored');
-    if (toDrop === asked) toDrop = undefined;
-  }
-
-  let timer: NodeJS.Timeout | undefined;
-  function storeLater() {
-    timer = setTimeout(() => {
-      void storeInTurn().then(() => {
-        if (!closed) storeLater();
-      });
-    }, STORE_EVERY_MS).unref();
-  }
-  storeLater();
+  });
 
   return {
-    add: (monitor, atMs, result, context) =>
-      add(resultEntry(monitor, atMs, result, context), context.slotMs),
-    addChanges: incidents.add,
-    cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
     ...createHistoryQueries({
-      open: hours.open,
+      open: (monitor, nowMs) => hours.open(monitor, nowMs),
       rollups,
       entries: createSeriesEntries({ series, writer, rollups }),
       isForgotten,
       wallMs,
     }),
+    add: (monitor, atMs, result, context) =>
+      add(resultEntry(monitor, atMs, result, context), context.slotMs),
+    addChanges: incidents.add,
+    cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
     incidents: incidents.list,
     incidentsDuring: incidents.during,
-    openHours: hours.give,
-    takeOpenHours: hours.take,
-    takeOver: hours.takeOver,
-    leave: hours.leave,
+    openHours: (monitor) => hours.textOf(monitor),
+    takeOpenHours: (monitor, value) => hours.adopt(monitor, value),
+    takeOver: (monitors) => hours.takeOver(monitors),
+    leave: (monitor) => hours.drop(monitor),
     async forget(monitor) {
       forgotten.add(monitor);
-      hours.forget(monitor);
+      hours.drop(monitor);
       await writer.forget(monitor);
       await Promise.all([
         series.forget(monitor),
@@ -118,13 +103,12 @@ export function openSharedHistory(options: {
     },
     async prune(nowMs) {
       const beforeMs = floorTo(nowMs - RESULTS_KEPT_MS, DAY_MS);
-      toDrop = { beforeMs, askedMs: toDrop?.askedMs ?? nowMs };
-      await storeInTurn();
+      toDrop = { beforeMs, sinceMs: toDrop?.sinceMs ?? nowMs };
+      await storing.storeNow();
     },
     async close() {
-      closed = true;
-      clearTimeout(timer);
-      await storing;
+      isClosed = true;
+      await storing.stop();
       await writer.close();
     },
   };

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { beginTurn, yieldToEventLoop } from '../../contracts/event-loop.ts';
 import { type Series, SLOT_REACH_MS } from '../../store/series.ts';
-import type { RegisterExtras } from '../../store/store.ts';
+import type { SharedExtras } from '../../store/store.ts';
 import { HOUR_MS } from '../time/clock.ts';
 import type { OpenHours } from './history-queries.ts';
 import { STORED_COUNT, storedAfterMs } from './hourly-aggregator.ts';
-import type { Entry } from './result-record.ts';
+import type { HistoryEntry } from './result-record.ts';
 import type { ClosedHours, Rollups } from './rollups.ts';
 import type { SeriesWriter } from './series-writer.ts';
 import {
@@ -25,94 +25,243 @@ import { finalBoundary, floorTo, talliesAt } from './uptime-accounting.ts';
 /** Monitors whose rows are read with one statement. */
 const READ_COUNT = 20;
 
-/** Monitors that are gone on with by one statement. */
-const HANDED_COUNT = 500;
+/** Monitors that are taken over with one statement. */
+const TAKEN_OVER_COUNT = 500;
 
-/** Others change what is read so often before this gives up. */
+/** Readings of a monitor's hours before this gives up, if they change every time. */
 const MAX_TRIES = 20;
 
-/** What another process has written just now may come a moment later than word of it. */
+/** Another process announces a change up to this long before its rows can be read. */
 const SETTLED_AFTER_MS = 1_000;
 
-/** The hours that are not stored yet: of the own monitors in memory, of the others as they are handed over. */
-export type SharedHours = ReturnType<typeof createSharedHours>;
-
-/** Entries of a monitor since its stored hours. */
-interface Since {
-  end: StoredEnd;
-  entries: readonly Entry[];
-  /** Whether all of them are there that this process has had word of. */
-  isSettled: boolean;
-}
-
-interface Gathering {
-  members: MonitorHours[];
-  done: Promise<{
-    found: Map<MonitorHours, UnstoredHours>;
-    failures: Map<MonitorHours, unknown>;
-  }>;
-}
-
-/** Of one monitor: `counted` here, or to be worked out. */
-interface MonitorHours {
-  readonly monitor: string;
-  counted: UnstoredHours | undefined;
-  /** Grows with everything that makes a reading that has begun say nothing. */
-  version: number;
-  /** What is read before, on the monotonic clock, may lack what others have written: it is an answer, and not kept. */
-  settledMs: number;
-  reading: Promise<UnstoredHours | undefined> | undefined;
-  isToBeRead: boolean;
-  storedAfterMs: number;
-}
-
-/**
- * What is counted in memory is for those who ask; what is stored is counted once more from the rows. So whatever a takeover,
- * a kill or a second process did to the memory is gone an hour later.
- */
-export function createSharedHours(parts: {
+interface SharedHoursParts {
   rollups: Rollups;
   series: Series;
   writer: Pick<SeriesWriter, 'read'>;
-  /** What `give` gave, beside the states: for the process that goes on with it, and for those who are asked. */
-  handed: RegisterExtras;
+  /** Texts of `textOf`, stored with the states, for the next owner and for queries in other processes. */
+  handed: SharedExtras;
   owns: (monitor: string) => boolean;
   isForgotten: (monitor: string) => boolean;
   log: Logger;
-}) {
-  const { rollups, series, writer, handed, owns, isForgotten, log } = parts;
-  const hoursByMonitor = new Map<string, MonitorHours>();
-  let gathering: Gathering | undefined;
+}
 
-  function hoursOf(monitor: string): MonitorHours {
-    const known = hoursByMonitor.get(monitor);
+/**
+ * Hours of one monitor that aren't stored yet.
+ *
+ * - *counted*: `counted` is up to date, and each entry is added to it. Reading all rows leads here, and so does the text of
+ *   another process, in a takeover or with a state that it stored.
+ * - *unknown*: `counted` is undefined. An entry that came too late leads here, and a row that another process stored instead of
+ *   ours, and a state with an invalid text. The hours are counted from the rows when a query or a new entry needs them.
+ */
+interface SharedAccount {
+  readonly monitor: string;
+  counted: UnstoredHours | undefined;
+  /** Grows when a reading that has already begun becomes useless. */
+  version: number;
+  /** Rows read before this time, on the monotonic clock, may be incomplete: they answer a query, but aren't kept. */
+  settledMs: number;
+  reading: Promise<UnstoredHours | undefined> | undefined;
+  isReadPlanned: boolean;
+  storedAfterMs: number;
+}
+
+/** Entries of a monitor since its stored hours. */
+interface EntriesSince {
+  end: StoredEnd;
+  entries: readonly HistoryEntry[];
+  /** No announced entry is missing. */
+  isSettled: boolean;
+}
+
+/** Monitors whose rows are about to be read together. */
+interface JointReading {
+  members: SharedAccount[];
+  done: Promise<{
+    found: Map<SharedAccount, UnstoredHours>;
+    failures: Map<SharedAccount, unknown>;
+  }>;
+}
+
+/**
+ * Hours that aren't stored yet: in memory for this process's monitors, and as handed over for all others. Queries use the count in
+ * memory, but hours are stored from a new count of the rows. So errors in memory, after a kill or a takeover, are gone an hour
+ * later.
+ */
+export class SharedHours {
+  readonly #parts: SharedHoursParts;
+  readonly #accounts = new Map<string, SharedAccount>();
+  #nextReading: JointReading | undefined;
+
+  constructor(parts: SharedHoursParts) {
+    this.#parts = parts;
+  }
+
+  /** Counts an entry, unless another process counts the monitor. */
+  add(entry: HistoryEntry): void {
+    const { monitor } = entry;
+    if (!this.#parts.owns(monitor) && !this.#accounts.has(monitor)) return;
+    const account = this.#accountOf(monitor);
+    if (account.counted && countOne(account.counted, entry)) return;
+    if (account.counted) setCounted(account, undefined);
+    this.#countLater(account);
+  }
+
+  /** The hours that aren't stored, as of a moment. */
+  async open(monitor: string, nowMs: number): Promise<OpenHours> {
+    const isOwner = this.#parts.owns(monitor);
+    const account = isOwner ? this.#accountOf(monitor) : unknownAccount(monitor);
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const hours = account.counted ?? (await this.#count(account));
+      if (hours) return { hours: talliesAt(hours.time, nowMs), storedMs: hours.finalMs };
+    }
+    throw new Error("A monitor's open hours change too often to be read.");
+  }
+
+  /** The hours for other processes; null if they aren't known here. */
+  textOf(monitor: string): string | null {
+    const hours = this.#accounts.get(monitor)?.counted;
+    return hours ? toText(hours) : null;
+  }
+
+  /** Another process has stored a state of the monitor, with the hours that it had counted. */
+  adopt(monitor: string, text: unknown): void {
+    if (this.#parts.owns(monitor)) setCounted(this.#accountOf(monitor), fromText(text));
+  }
+
+  /** Continues with the hours that other processes handed over. */
+  async takeOver(monitors: readonly string[]): Promise<void> {
+    const { owns, handed } = this.#parts;
+    for (let at = 0; at < monitors.length; at += TAKEN_OVER_COUNT) {
+      const members = monitors
+        .slice(at, at + TAKEN_OVER_COUNT)
+        .filter(owns)
+        .map((monitor) => this.#accountOf(monitor));
+      const versions = members.map(({ version }) => version);
+      const texts = await handed.of(members.map(({ monitor }) => monitor));
+      for (const [place, account] of members.entries()) {
+        const { version, isReadPlanned, reading, monitor } = account;
+        // If an entry came in since, the rows know more.
+        const isTouched = version !== versions[place] || isReadPlanned || reading;
+        if (!account.counted && !isTouched) account.counted = fromText(texts.get(monitor));
+      }
+    }
+  }
+
+  /** Another process counts the monitor from now on, or it is forgotten. */
+  drop(monitor: string): void {
+    this.#accounts.delete(monitor);
+  }
+
+  /** The stored rows differ from the entries that were counted. */
+  recount(monitor: string): void {
+    const account = this.#accounts.get(monitor);
+    if (!account) return;
+    setCounted(account, undefined);
+    this.#countLater(account);
+  }
+
+  /** Stores the hours that are over, of up to `STORED_COUNT` monitors of this process. Stops early when `isClosing`. */
+  async storeDue(nowMs: number, isClosing: () => boolean): Promise<void> {
+    const due: SharedAccount[] = [];
+    for (const account of this.#accounts.values()) {
+      if (due.length === STORED_COUNT) break;
+      if (!this.#parts.owns(account.monitor)) continue;
+      if (!account.counted || isDue(account.counted, dueBoundary(account, nowMs)))
+        due.push(account);
+    }
+    const failures = new Map<SharedAccount, unknown>();
+    for (let at = 0; at < due.length && !isClosing(); at += READ_COUNT) {
+      const failed = await this.#storeTogether(due.slice(at, at + READ_COUNT), nowMs);
+      // One that can't be stored doesn't hold up the others.
+      for (const [account, error] of failed) failures.set(account, error);
+    }
+    const [failure] = failures.values();
+    if (failures.size > 0) {
+      this.#parts.log.error(
+        { err: failure, monitors: failures.size },
+        'could not store hourly results; retrying',
+      );
+    }
+  }
+
+  /** Checks that the hours before a moment are stored, for the monitors of all processes. Reads the rows of doubtful ones. */
+  async areStoredBefore(beforeMs: number): Promise<boolean> {
+    let doubtful: SharedAccount[] = [];
+    const turn = beginTurn();
+    for await (const texts of this.#parts.handed.all()) {
+      for (const [monitor, text] of texts) {
+        if (turn.isOver()) await turn.next();
+        if (this.#parts.isForgotten(monitor) || isFinalFrom(text, beforeMs)) continue;
+        const hours = fromText(text);
+        if (hours && !isDue(hours, beforeMs)) continue;
+        doubtful.push(unknownAccount(monitor));
+        if (doubtful.length < READ_COUNT) continue;
+        if (!(await this.#areRowsStored(doubtful, beforeMs))) return false;
+        doubtful = [];
+      }
+    }
+    return await this.#areRowsStored(doubtful, beforeMs);
+  }
+
+  async #areRowsStored(members: readonly SharedAccount[], beforeMs: number) {
+    let areStored = true;
+    const failures = await this.#readSince(members, (_, { end, entries }) => {
+      if (isDue(countFrom(end, entries), beforeMs)) areStored = false;
+    });
+    return areStored && failures.size === 0;
+  }
+
+  #accountOf(monitor: string): SharedAccount {
+    const known = this.#accounts.get(monitor);
     if (known) return known;
-    const hours = unknownHours(monitor);
-    if (!isForgotten(monitor)) hoursByMonitor.set(monitor, hours);
-    return hours;
+    const account = unknownAccount(monitor);
+    if (!this.#parts.isForgotten(monitor)) this.#accounts.set(monitor, account);
+    return account;
   }
 
-  function set(own: MonitorHours, counted: UnstoredHours | undefined) {
-    own.version += 1;
-    own.counted = counted;
-    own.settledMs = performance.now() + SETTLED_AFTER_MS;
+  /** Counts the hours of monitors from the rows, and stores due hours. Returns the monitors that failed. */
+  async #storeTogether(members: readonly SharedAccount[], nowMs: number) {
+    const { rollups, owns } = this.#parts;
+    const due: Array<{ account: SharedAccount; closed: ClosedHours }> = [];
+    const failures = await this.#readSince(members, (account, { end, entries, isSettled }) => {
+      if (account.counted) setStored(account.counted, end.finalMs);
+      const fromRows = countFrom(end, entries);
+      const boundaryMs = finalBoundary(fromRows.time, dueBoundary(account, nowMs));
+      if (isSettled) account.counted ??= fromRows;
+      const { hours, last = end.last } = hoursBefore(fromRows, boundaryMs);
+      if (hours.length === 0) return;
+      const isNew = ({ atMs }: HistoryEntry) => atMs >= end.finalMs && atMs < boundaryMs;
+      const closed = { finalMs: boundaryMs, last, hours, entries: entries.filter(isNew) };
+      due.push({ account, closed });
+    });
+    for (const { account, closed } of due) {
+      if (!owns(account.monitor)) continue;
+      try {
+        await rollups.add(account.monitor, closed);
+        if (account.counted) setStored(account.counted, closed.finalMs);
+      } catch (error) {
+        failures.set(account, error);
+      }
+    }
+    return failures;
   }
 
-  /** Reads where the stored hours of monitors end, and all entries since; gives for which of them it cannot. */
-  async function readSince(
-    members: readonly MonitorHours[],
-    use: (own: MonitorHours, since: Since) => void,
-  ): Promise<Map<MonitorHours, unknown>> {
-    const beganMs = performance.now();
-    const failures = new Map<MonitorHours, unknown>();
+  /** Reads where the stored hours of monitors end, and all entries since. Returns the monitors that failed. */
+  async #readSince(
+    members: readonly SharedAccount[],
+    use: (account: SharedAccount, since: EntriesSince) => void,
+  ): Promise<Map<SharedAccount, unknown>> {
+    const { rollups, series, writer } = this.#parts;
+    const startedMs = performance.now();
+    const failures = new Map<SharedAccount, unknown>();
     if (members.length === 0) return failures;
     const versions = members.map(({ version }) => version);
-    const ends = new Map<MonitorHours, StoredEnd>();
-    const ask = async () => {
-      for (const own of members) {
-        await rollups.begin(own.monitor).then(
-          (end) => ends.set(own, end),
-          (error: unknown) => failures.set(own, error),
+    const ends = new Map<SharedAccount, StoredEnd>();
+    const readRows = async () => {
+      for (const account of members) {
+        await rollups.begin(account.monitor).then(
+          (end) => ends.set(account, end),
+          (error: unknown) => failures.set(account, error),
         );
       }
       return await series.between(
@@ -124,231 +273,109 @@ export function createSharedHours(parts: {
       );
     };
     const names = members.map(({ monitor }) => monitor);
-    await writer.read(names, ask, (entriesOf) => {
-      for (const [place, own] of members.entries()) {
-        const end = ends.get(own);
-        if (!end || own.version !== versions[place]) continue;
-        use(own, { end, entries: entriesOf(own.monitor), isSettled: beganMs >= own.settledMs });
+    await writer.read(names, readRows, (entriesOf) => {
+      for (const [place, account] of members.entries()) {
+        const end = ends.get(account);
+        if (!end || account.version !== versions[place]) continue;
+        const isSettled = startedMs >= account.settledMs;
+        use(account, { end, entries: entriesOf(account.monitor), isSettled });
       }
     });
     return failures;
   }
 
-  /** Works out what nobody has handed over, together with what else is asked for; nothing when it has changed meanwhile. */
-  function workOut(own: MonitorHours): Promise<UnstoredHours | undefined> {
-    if (own.reading) return own.reading;
-    if (!gathering || gathering.members.length === READ_COUNT) {
-      const members: MonitorHours[] = [];
-      gathering = { members, done: readGathered(members) };
+  /** Counts the hours, in one reading with other monitors; undefined if they changed in the meantime. */
+  #count(account: SharedAccount): Promise<UnstoredHours | undefined> {
+    if (account.reading) return account.reading;
+    if (!this.#nextReading || this.#nextReading.members.length === READ_COUNT) {
+      const members: SharedAccount[] = [];
+      this.#nextReading = { members, done: this.#readTogether(members) };
     }
-    gathering.members.push(own);
-    own.reading = gathering.done
+    this.#nextReading.members.push(account);
+    account.reading = this.#nextReading.done
       .then(({ found, failures }) => {
-        if (failures.has(own)) throw failures.get(own);
-        return found.get(own);
+        if (failures.has(account)) throw failures.get(account);
+        return found.get(account);
       })
       .finally(() => {
-        own.reading = undefined;
+        account.reading = undefined;
       });
-    return own.reading;
+    return account.reading;
   }
 
-  async function readGathered(members: MonitorHours[]) {
+  async #readTogether(members: SharedAccount[]) {
     await yieldToEventLoop();
-    if (gathering?.members === members) gathering = undefined;
-    const found = await foundElsewhere(
+    if (this.#nextReading?.members === members) this.#nextReading = undefined;
+    const { owns, isForgotten } = this.#parts;
+    const found = await this.#findHandedOver(
       members.filter(({ monitor }) => !owns(monitor) && !isForgotten(monitor)),
     );
-    const left = members.filter((own) => !found.has(own));
-    const failures = await readSince(left, (own, { end, entries, isSettled }) => {
-      const hours = own.counted ?? countFrom(end, entries);
-      if (isSettled) own.counted = hours;
-      found.set(own, hours);
+    const missing = members.filter((account) => !found.has(account));
+    const failures = await this.#readSince(missing, (account, { end, entries, isSettled }) => {
+      const hours = account.counted ?? countFrom(end, entries);
+      if (isSettled) account.counted = hours;
+      found.set(account, hours);
     });
     return { found, failures };
   }
 
-  /** What others who count them have handed over; not of all, perhaps. */
-  async function foundElsewhere(members: readonly MonitorHours[]) {
-    const found = new Map<MonitorHours, UnstoredHours>();
+  /** Hours that their owners handed over, possibly not for all of these monitors. */
+  async #findHandedOver(members: readonly SharedAccount[]) {
+    const found = new Map<SharedAccount, UnstoredHours>();
     if (members.length === 0) return found;
-    const texts = await handed.of(members.map(({ monitor }) => monitor));
-    for (const own of members) {
-      const hours = fromText(texts.get(own.monitor));
-      if (hours) found.set(own, hours);
+    const texts = await this.#parts.handed.of(members.map(({ monitor }) => monitor));
+    for (const account of members) {
+      const hours = fromText(texts.get(account.monitor));
+      if (hours) found.set(account, hours);
     }
     return found;
   }
 
-  /** Works it out as soon as it can be kept. */
-  function workOutLater(own: MonitorHours): void {
-    if (own.isToBeRead) return;
-    own.isToBeRead = true;
-    const read = () => {
-      own.isToBeRead = false;
-      workOut(own)
-        .then(() => {
-          // What another process has done meanwhile has made it unsure once more.
-          if (!own.counted && hoursByMonitor.get(own.monitor) === own) workOutLater(own);
-        })
-        .catch((error: unknown) => {
-          log.debug(
-            { err: error, monitor: own.monitor },
-            "could not work out a monitor's open hours; retrying later",
-          );
-        });
-    };
-    const waitMs = own.settledMs - performance.now();
+  /** Counts the hours as soon as the result can be kept. */
+  #countLater(account: SharedAccount): void {
+    if (account.isReadPlanned) return;
+    account.isReadPlanned = true;
     // A timer may be early by less than a millisecond.
-    if (waitMs > 0) setTimeout(read, waitMs + 1).unref();
-    else read();
+    const waitMs = account.settledMs - performance.now() + 1;
+    if (waitMs > 1) setTimeout(() => void this.#countNow(account), waitMs).unref();
+    else void this.#countNow(account);
   }
 
-  async function known(own: MonitorHours): Promise<UnstoredHours> {
-    for (let left = MAX_TRIES; left > 0; left -= 1) {
-      const hours = own.counted ?? (await workOut(own));
-      if (hours) return hours;
+  async #countNow(account: SharedAccount): Promise<void> {
+    account.isReadPlanned = false;
+    try {
+      await this.#count(account);
+    } catch (error) {
+      this.#parts.log.debug(
+        { err: error, monitor: account.monitor },
+        "could not work out a monitor's open hours; retrying later",
+      );
+      return;
     }
-    throw new Error("A monitor's open hours change too often to be read.");
+    // Another process has changed it again in the meantime.
+    const isOurs = this.#accounts.get(account.monitor) === account;
+    if (!account.counted && isOurs) this.#countLater(account);
   }
-
-  function dueBoundary(own: MonitorHours, nowMs: number): number {
-    return floorTo(nowMs - own.storedAfterMs, HOUR_MS);
-  }
-
-  /** Counts the hours of monitors from the rows, and stores those whose time has come; gives for which it cannot. */
-  async function storeAll(members: readonly MonitorHours[], nowMs: number) {
-    const due: Array<{ own: MonitorHours; closed: ClosedHours }> = [];
-    const failures = await readSince(members, (own, { end, entries, isSettled }) => {
-      if (own.counted) setStored(own.counted, end.finalMs);
-      const fromRows = countFrom(end, entries);
-      const boundaryMs = finalBoundary(fromRows.time, dueBoundary(own, nowMs));
-      if (isSettled) own.counted ??= fromRows;
-      const { hours, last = end.last } = hoursBefore(fromRows, boundaryMs);
-      if (hours.length === 0) return;
-      const isNew = ({ atMs }: Entry) => atMs >= end.finalMs && atMs < boundaryMs;
-      const closed = { finalMs: boundaryMs, last, hours, entries: entries.filter(isNew) };
-      due.push({ own, closed });
-    });
-    for (const { own, closed } of due) {
-      if (!owns(own.monitor)) continue;
-      try {
-        await rollups.add(own.monitor, closed);
-        if (own.counted) setStored(own.counted, closed.finalMs);
-      } catch (error) {
-        failures.set(own, error);
-      }
-    }
-    return failures;
-  }
-
-  async function areRowsStored(members: readonly MonitorHours[], beforeMs: number) {
-    let areStored = true;
-    const failures = await readSince(members, (_, { end, entries }) => {
-      if (isDue(countFrom(end, entries), beforeMs)) areStored = false;
-    });
-    return areStored && failures.size === 0;
-  }
-
-  return {
-    /** Counts an entry; of a monitor that another process counts it need not. */
-    add(entry: Entry): void {
-      const { monitor } = entry;
-      if (!owns(monitor) && !hoursByMonitor.has(monitor)) return;
-      const own = hoursOf(monitor);
-      if (own.counted && countOne(own.counted, entry)) return;
-      if (own.counted) set(own, undefined);
-      workOutLater(own);
-    },
-    /** The hours that are not stored, as they are at a moment. */
-    async open(monitor: string, nowMs: number): Promise<OpenHours> {
-      const own = owns(monitor) ? hoursOf(monitor) : unknownHours(monitor);
-      const { time, finalMs } = await known(own);
-      return { hours: talliesAt(time, nowMs), storedMs: finalMs };
-    },
-    give(monitor: string): string | null {
-      const hours = hoursByMonitor.get(monitor)?.counted;
-      return hours ? toText(hours) : null;
-    },
-    /** Another process has stored something of it, with what it had counted. */
-    take(monitor: string, value: unknown): void {
-      if (owns(monitor)) set(hoursOf(monitor), fromText(value));
-    },
-    /** Goes on with what is handed over of some that are the own ones now. */
-    async takeOver(monitors: readonly string[]): Promise<void> {
-      for (let at = 0; at < monitors.length; at += HANDED_COUNT) {
-        const members = monitors
-          .slice(at, at + HANDED_COUNT)
-          .filter(owns)
-          .map(hoursOf);
-        const versions = members.map(({ version }) => version);
-        const texts = await handed.of(members.map(({ monitor }) => monitor));
-        for (const [place, own] of members.entries()) {
-          const isTouched = own.version !== versions[place] || own.isToBeRead || own.reading;
-          // Something came in since, and the rows tell more.
-          if (!own.counted && !isTouched) own.counted = fromText(texts.get(own.monitor));
-        }
-      }
-    },
-    /** Another process counts it from now on. */
-    leave: (monitor: string) => void hoursByMonitor.delete(monitor),
-    /** What was counted is not what is stored. */
-    recount(monitor: string): void {
-      const own = hoursByMonitor.get(monitor);
-      if (!own) return;
-      set(own, undefined);
-      workOutLater(own);
-    },
-    /** Stores hours that are over and whose time has come, of some of the own monitors; ends early when it is closing. */
-    async storeDue(nowMs: number, isClosing: () => boolean): Promise<void> {
-      const due: MonitorHours[] = [];
-      for (const own of hoursByMonitor.values()) {
-        if (due.length === STORED_COUNT) break;
-        if (!owns(own.monitor)) continue;
-        if (!own.counted || isDue(own.counted, dueBoundary(own, nowMs))) due.push(own);
-      }
-      const failures = new Map<MonitorHours, unknown>();
-      for (let at = 0; at < due.length && !isClosing(); at += READ_COUNT) {
-        const failed = await storeAll(due.slice(at, at + READ_COUNT), nowMs);
-        // The others are not held up by one that cannot be stored.
-        for (const [own, error] of failed) failures.set(own, error);
-      }
-      const [failure] = failures.values();
-      if (failures.size > 0) {
-        log.error(
-          { err: failure, monitors: failures.size },
-          'could not store hourly results; retrying',
-        );
-      }
-    },
-    /** Whether the hours before a moment are stored of all monitors, whoever owns them; what is not sure is read. */
-    async areStoredBefore(beforeMs: number): Promise<boolean> {
-      let unsure: MonitorHours[] = [];
-      const turn = beginTurn();
-      for await (const texts of handed.all()) {
-        for (const [monitor, text] of texts) {
-          if (turn.isOver()) await turn.next();
-          if (isForgotten(monitor) || isFinalFrom(text, beforeMs)) continue;
-          const hours = fromText(text);
-          if (hours && !isDue(hours, beforeMs)) continue;
-          unsure.push(unknownHours(monitor));
-          if (unsure.length < READ_COUNT) continue;
-          if (!(await areRowsStored(unsure, beforeMs))) return false;
-          unsure = [];
-        }
-      }
-      return await areRowsStored(unsure, beforeMs);
-    },
-    forget: (monitor: string) => void hoursByMonitor.delete(monitor),
-  };
 }
 
-const unknownHours = (monitor: string): MonitorHours => ({
-  monitor,
-  counted: undefined,
-  version: 0,
-  settledMs: Number.NEGATIVE_INFINITY,
-  reading: undefined,
-  isToBeRead: false,
-  storedAfterMs: storedAfterMs(monitor),
-});
+function setCounted(account: SharedAccount, counted: UnstoredHours | undefined): void {
+  account.version += 1;
+  account.counted = counted;
+  account.settledMs = performance.now() + SETTLED_AFTER_MS;
+}
+
+function dueBoundary(account: SharedAccount, nowMs: number): number {
+  return floorTo(nowMs - account.storedAfterMs, HOUR_MS);
+}
+
+function unknownAccount(monitor: string): SharedAccount {
+  return {
+    monitor,
+    counted: undefined,
+    version: 0,
+    settledMs: Number.NEGATIVE_INFINITY,
+    reading: undefined,
+    isReadPlanned: false,
+    storedAfterMs: storedAfterMs(monitor),
+  };
+}

@@ -1,25 +1,24 @@
-import type { Span, Tally } from './uptime-accounting.ts';
+import type { Tally, UpSpan } from './uptime-accounting.ts';
 
 const COLUMNS = 8;
 const SPAN_COLUMNS = 2;
 
 /**
- * A tally as text, `489123,60,1,3540000,60000,11.5,2000.1,80`: start in lengths since 1970, checks, failures, up, down, and of the
- * response times least, sum and most. Where it was not one thing all the while, its spans follow: begin in the tally, and twice the
- * length, plus 1 for down. One string, because a year of a monitor as objects takes five times the memory and fifty times the
- * checking.
+ * A tally as text, `489123,60,1,3540000,60000,11.5,2000.1,80`: start in lengths since 1970, checks, failures, up, down, and the
+ * minimum, sum and maximum of the response times. If the monitor was up for a part of it only, spans follow: their start within the
+ * tally, and twice their length, plus 1 for down. A year of a monitor as objects takes five times the memory.
  */
 export function tallyToText(tally: Tally, lengthMs: number): string {
   const { startMs, checks, failures, upMs, downMs, minMs, sumMs, maxMs } = tally;
   const numbers = [startMs / lengthMs, checks, failures, upMs, downMs];
   numbers.push(tenths(minMs), tenths(sumMs), tenths(maxMs));
-  for (const { fromMs, toMs, as } of isOneThing(tally, lengthMs) ? [] : (tally.spans ?? [])) {
+  for (const { fromMs, toMs, as } of isUniform(tally, lengthMs) ? [] : (tally.spans ?? [])) {
     numbers.push(fromMs - startMs, 2 * (toMs - fromMs) + (as === 'down' ? 1 : 0));
   }
   return numbers.join(',');
 }
 
-/** Undefined for what is no such text. */
+/** Undefined if it isn't such a text. */
 export function tallyFromText(text: string, lengthMs: number): Tally | undefined {
   const numbers = text.split(',').map(Number);
   const [start = 0, checks = 0, failures = 0, upMs = 0, downMs = 0] = numbers;
@@ -31,15 +30,15 @@ export function tallyFromText(text: string, lengthMs: number): Tally | undefined
   return { startMs, spans, checks, failures, upMs, downMs, minMs, sumMs, maxMs };
 }
 
-const isOneThing = ({ upMs, downMs }: Tally, lengthMs: number) =>
+const isUniform = ({ upMs, downMs }: Tally, lengthMs: number) =>
   upMs + downMs === 0 || upMs === lengthMs || downMs === lengthMs;
 
 function spansOf(
   { startMs, upMs, downMs }: Pick<Tally, 'startMs' | 'upMs' | 'downMs'>,
   numbers: readonly number[],
-): Span[] | undefined {
+): UpSpan[] | undefined {
   if (upMs + downMs === 0) return [];
-  // Of one thing all the while, any part is in proportion.
+  // A uniform tally: any part of it is in proportion.
   if (numbers.length === 0) return undefined;
   return Array.from({ length: numbers.length / SPAN_COLUMNS }, (_, at) => {
     const [fromMs = 0, coded = 0] = numbers.slice(at * SPAN_COLUMNS);

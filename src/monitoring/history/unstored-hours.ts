@@ -1,47 +1,50 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../time/clock.ts';
 import { addEntry } from './hourly-aggregator.ts';
-import type { Entry } from './result-record.ts';
+import type { HistoryEntry } from './result-record.ts';
 import { tallyFromText, tallyToText } from './tally-text.ts';
 import {
   countUntil,
   lastBefore,
-  type Snapshot,
+  type StatusSince,
   startAccount,
   type Tally,
   talliesAt,
   type UptimeAccount,
 } from './uptime-accounting.ts';
 
-/** What is counted of a monitor since the hours that are stored. */
+/** Hours of a monitor that are counted but not stored. */
 export interface UnstoredHours {
   time: UptimeAccount;
-  /** Every hour before is stored, or was not seen. */
+  /** Every earlier hour is stored, or wasn't monitored. */
   finalMs: number;
 }
 
-/** Where counting begins: after hours that are stored. */
+/** The end of the stored hours, where counting begins. */
 export interface StoredEnd {
   finalMs: number;
-  last: Snapshot | undefined;
+  last: StatusSince | undefined;
 }
 
-/** Counts entries, oldest first; those of hours that are stored come too late. */
-export function countFrom({ finalMs, last }: StoredEnd, entries: readonly Entry[]): UnstoredHours {
+/** Counts entries, oldest first; entries of stored hours are too late. */
+export function countFrom(
+  { finalMs, last }: StoredEnd,
+  entries: readonly HistoryEntry[],
+): UnstoredHours {
   const time = startAccount({ lengthMs: HOUR_MS, countedMs: finalMs, last });
   for (const entry of entries) if (entry.atMs >= finalMs) addEntry(time, entry);
   return { time, finalMs };
 }
 
-/** Counts one more; false when it came before what is counted already, which is to be counted anew then. */
-export function countOne({ time, finalMs }: UnstoredHours, entry: Entry): boolean {
+/** Counts one more entry. Returns false if it is earlier than the counted time, which must then be recounted. */
+export function countOne({ time, finalMs }: UnstoredHours, entry: HistoryEntry): boolean {
   if (entry.atMs < finalMs) return true;
   if (entry.atMs < time.countedMs) return false;
   addEntry(time, entry);
   return true;
 }
 
-/** Whether there is something to store of hours before `boundaryMs`. */
+/** Hours before `boundaryMs` can be stored. */
 export function isDue({ time }: UnstoredHours, boundaryMs: number): boolean {
   const [first] = time.tallies;
   if (first) return first.startMs < boundaryMs;
@@ -51,16 +54,16 @@ export function isDue({ time }: UnstoredHours, boundaryMs: number): boolean {
   return fromMs < Math.min(boundaryMs, last.atMs + last.worthMs);
 }
 
-/** What is to be stored of the hours before `boundaryMs`; changes nothing. */
+/** The hours before `boundaryMs`, to be stored. Pure. */
 export function hoursBefore(
   { time }: UnstoredHours,
   boundaryMs: number,
-): { hours: Tally[]; last: Snapshot | undefined } {
+): { hours: Tally[]; last: StatusSince | undefined } {
   const hours = talliesAt(time, boundaryMs).filter(({ startMs }) => startMs < boundaryMs);
   return { hours, last: lastBefore(time, boundaryMs) };
 }
 
-/** The hours before are stored. */
+/** Drops the hours before `finalMs`, which are stored. */
 export function setStored(unstored: UnstoredHours, finalMs: number): void {
   if (finalMs <= unstored.finalMs) return;
   const { time } = unstored;
@@ -70,18 +73,18 @@ export function setStored(unstored: UnstoredHours, finalMs: number): void {
   unstored.finalMs = finalMs;
 }
 
-/** More stand in no text: whoever needs them works them out. Two are usual, a dozen are there after a long stop. */
+/** Two hours are usual, a dozen come together in a long stop. With more there is no text, and they are recounted. */
 const MAX_HOURS = 12;
 
 const MAX_LENGTH = 4_000;
 
-/** `1|finalMs|last|hour|hour…`, numbers with commas between; the first one is the version. */
+/** `1|finalMs|last|hour|hour…`, each a list of numbers separated by commas; the first one is the version. */
 const Text = z
   .string()
   .max(MAX_LENGTH)
   .regex(/^1\|\d+(\|[\d.,]*)+$/);
 
-/** As one text, which takes a third of the memory of objects: every process may hold that of every monitor. */
+/** One text takes a third of the memory of objects, and every process may hold the text of every monitor. */
 export function toText({ time, finalMs }: UnstoredHours): string | null {
   if (time.tallies.length > MAX_HOURS) return null;
   let text = `1|${finalMs}|${snapshotText(time.last)}`;
@@ -89,7 +92,7 @@ export function toText({ time, finalMs }: UnstoredHours): string | null {
   return text.length > MAX_LENGTH ? null : text;
 }
 
-/** Undefined for what is no such text, or one of another version. */
+/** Undefined if it isn't such a text, or is of another version. */
 export function fromText(value: unknown): UnstoredHours | undefined {
   const { data } = Text.safeParse(value);
   if (data === undefined) return undefined;
@@ -104,7 +107,7 @@ export function fromText(value: unknown): UnstoredHours | undefined {
   return { time, finalMs };
 }
 
-/** Whether a text says that hours are stored up to this moment; false for what is no text. */
+/** The text says that hours are stored up to this moment. */
 export function isFinalFrom(value: unknown, beforeMs: number): boolean {
   return typeof value === 'string' && Number(value.split('|', 2)[1]) >= beforeMs;
 }
@@ -116,12 +119,12 @@ function tallyFrom(row: string): UptimeAccount['tallies'][number] | undefined {
   return tally && { ...tally, last: undefined };
 }
 
-const AS: Array<Snapshot['as']> = ['unseen', 'up', 'down', 'unconfirmed'];
+const AS: Array<StatusSince['as']> = ['unseen', 'up', 'down', 'unconfirmed'];
 
-const snapshotText = (last: Snapshot | undefined): string =>
+const snapshotText = (last: StatusSince | undefined): string =>
   last ? `${last.atMs},${last.worthMs},${AS.indexOf(last.as)}` : '';
 
-function snapshotFrom(numbers: readonly number[]): Snapshot | undefined {
+function snapshotFrom(numbers: readonly number[]): StatusSince | undefined {
   const [atMs = Number.NaN, worthMs = Number.NaN, place = Number.NaN] = numbers;
   const as = AS[place];
   const isOne = numbers.length === 3 && !Number.isNaN(atMs + worthMs) && as !== undefined;

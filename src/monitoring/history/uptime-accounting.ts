@@ -1,28 +1,28 @@
 /**
- * A result as far as time goes: from `atMs` on the monitor was so, until the next one, but at most for `worthMs`. An unconfirmed
- * failure was down if the next result within that time says so, and unseen if not.
+ * The status after a result: it counts from `atMs` until the next result, but at most for `worthMs`. The time after an unconfirmed
+ * failure counts as down if the next result within `worthMs` is down, and as not monitored otherwise.
  */
-export interface Snapshot {
+export interface StatusSince {
   atMs: number;
   worthMs: number;
   as: 'up' | 'down' | 'unseen' | 'unconfirmed';
 }
 
-/** A time in which a monitor was up or down all the while. */
-export interface Span {
+/** A time during which a monitor was up, or down, without a break. */
+export interface UpSpan {
   fromMs: number;
   toMs: number;
   as: 'up' | 'down';
 }
 
-/** Most spans that a tally knows one by one. */
+/** A tally with more spans keeps none. */
 const MAX_SPANS = 60;
 
-/** What was seen in a minute, hour or day. Response times are of the checks that passed, 0 when none did. */
+/** The time and checks of a minute, hour or day. Response times only count checks that passed; 0 if none did. */
 export interface Tally {
   startMs: number;
-  /** When it was up and down, oldest first; undefined where that is not known, or changed too often to be kept. */
-  spans: Span[] | undefined;
+  /** Times up and down, oldest first; undefined if unknown or too many to keep. */
+  spans: UpSpan[] | undefined;
   checks: number;
   failures: number;
   upMs: number;
@@ -32,38 +32,37 @@ export interface Tally {
   maxMs: number;
 }
 
-/** A tally that is still being counted, with the last snapshot in it. */
+/** A tally that is still being counted, with its last snapshot. */
 interface OpenTally extends Tally {
-  last: Snapshot | undefined;
+  last: StatusSince | undefined;
 }
 
 /**
- * The time of one monitor as it is counted, in pieces of `lengthMs`. It never goes back: a snapshot from before what is
- * counted already counts from there. So no moment counts twice, and up + down + unseen = elapsed.
+ * Counts one monitor's time in tallies of `lengthMs`. It never goes back: a snapshot that is earlier than `countedMs` counts from
+ * there. So no moment counts twice, and up + down + not monitored = elapsed.
  */
 export interface UptimeAccount {
   readonly lengthMs: number;
-  last: Snapshot | undefined;
-  /** Up to here every moment has been counted; while a failure is unconfirmed, at most up to it. */
+  last: StatusSince | undefined;
+  /** Everything earlier is counted; it doesn't pass an unconfirmed failure. */
   countedMs: number;
-  /** Oldest first, with gaps where nothing was seen. */
+  /** Oldest first, with gaps where nothing was monitored. */
   tallies: OpenTally[];
 }
 
 export function startAccount(from: {
   lengthMs: number;
   countedMs: number;
-  last: Snapshot | undefined;
+  last: StatusSince | undefined;
 }): UptimeAccount {
   const { lengthMs, countedMs, last } = from;
-  // Written out: V8 gives each copy of an object that is then altered a shape of its own, which takes 230 bytes.
   return { lengthMs, countedMs, last: last && { ...last }, tallies: [] };
 }
 
-/** Takes in a snapshot, and the check it comes from if it comes from one. */
+/** Counts a snapshot, and its check if there was one. */
 export function addSnapshot(
   time: UptimeAccount,
-  snapshot: Snapshot,
+  snapshot: StatusSince,
   check?: { ok: boolean; responseTimeMs: number },
 ): void {
   const atMs = Math.max(snapshot.atMs, time.countedMs);
@@ -85,7 +84,7 @@ export function addSnapshot(
   else tally.failures += 1;
 }
 
-/** Counts the time up to a moment as what the last snapshot says; what is unconfirmed by then is not counted. */
+/** Counts the time up to a moment by the last snapshot, unless that is unconfirmed. */
 export function countUntil(time: UptimeAccount, toMs: number): void {
   const { last } = time;
   if (unconfirmedMs(time, toMs) !== undefined) return;
@@ -96,18 +95,18 @@ export function countUntil(time: UptimeAccount, toMs: number): void {
   time.countedMs = Math.max(time.countedMs, toMs);
 }
 
-/** Since when failures are unconfirmed that a result at this moment could confirm. */
+/** The start of unconfirmed failures that a result at this moment could still confirm. */
 function unconfirmedMs({ last, countedMs }: UptimeAccount, nowMs: number): number | undefined {
   if (last?.as !== 'unconfirmed' || nowMs > last.atMs + last.worthMs) return undefined;
   return Math.max(last.atMs, countedMs);
 }
 
-/** The end of the pieces that no later result can change, when those up to `dueMs` are asked for. */
+/** The end of the tallies up to `dueMs` that no later result can change. */
 export function finalBoundary(time: UptimeAccount, dueMs: number): number {
   return Math.min(dueMs, floorTo(unconfirmedMs(time, dueMs) ?? dueMs, time.lengthMs));
 }
 
-function addSpan(time: UptimeAccount, as: Span['as'], fromMs: number, toMs: number): void {
+function addSpan(time: UptimeAccount, as: UpSpan['as'], fromMs: number, toMs: number): void {
   let startMs = fromMs;
   while (startMs < toMs) {
     const tally = tallyAt(time, startMs);
@@ -119,14 +118,14 @@ function addSpan(time: UptimeAccount, as: Span['as'], fromMs: number, toMs: numb
   }
 }
 
-function extend(tally: OpenTally, span: Span): void {
+function extend(tally: OpenTally, span: UpSpan): void {
   const last = tally.spans?.at(-1);
   if (last?.as === span.as && last.toMs === span.fromMs) last.toMs = span.toMs;
   else if (tally.spans && tally.spans.length < MAX_SPANS) tally.spans.push(span);
   else tally.spans = undefined;
 }
 
-/** How long it was up and down in a part of a tally of this length; in proportion where its spans are not known. */
+/** The time up and down in a part of a tally; in proportion if its spans are unknown. */
 export function seenWithin(
   tally: Tally & { lengthMs: number },
   part: { fromMs: number; toMs: number },
@@ -137,7 +136,7 @@ export function seenWithin(
   const share = overlapMs(startMs, startMs + lengthMs) / lengthMs;
   if (share === 1) return { upMs, downMs };
   if (!spans) return { upMs: Math.round(upMs * share), downMs: Math.round(downMs * share) };
-  const total = (wanted: Span['as']) =>
+  const total = (wanted: UpSpan['as']) =>
     spans.reduce(
       (ms, { as, fromMs, toMs }) => (as === wanted ? ms + overlapMs(fromMs, toMs) : ms),
       0,
@@ -146,12 +145,12 @@ export function seenWithin(
 }
 
 /**
- * Puts what came before to a time that was counted on its own from `firstMs` on: what was counted of the time before
- * `from.countedMs` goes, and its last snapshot is worth until the first one here.
+ * Puts the stored time before an account that was counted on its own from `firstMs` on. Time that was counted before
+ * `from.countedMs` is dropped, and the last stored snapshot counts until `firstMs`.
  */
 export function putBefore(
   time: UptimeAccount,
-  from: { lengthMs: number; countedMs: number; last: Snapshot | undefined },
+  from: { lengthMs: number; countedMs: number; last: StatusSince | undefined },
   firstMs: number,
 ): void {
   const before = startAccount(from);
@@ -169,15 +168,15 @@ export function putBefore(
   time.countedMs = Math.max(time.countedMs, from.countedMs);
 }
 
-/** Spans and those after them; one that goes on where the other ends is one. */
-function joined(before: readonly Span[], after: readonly Span[]): Span[] {
+/** Joins two lists of spans; adjacent spans of the same status become one. */
+function joined(before: readonly UpSpan[], after: readonly UpSpan[]): UpSpan[] {
   const last = before.at(-1);
   const [first, ...rest] = after;
   if (!last || last.as !== first?.as || last.toMs !== first.fromMs) return [...before, ...after];
   return [...before.slice(0, -1), { ...last, toMs: first.toMs }, ...rest];
 }
 
-/** The tallies as they would be at a moment; counts nothing. */
+/** The tallies as of a moment. Pure. */
 export function talliesAt(time: UptimeAccount, nowMs: number): Tally[] {
   const tallies = time.tallies.map((tally) => ({
     ...tally,
@@ -188,12 +187,11 @@ export function talliesAt(time: UptimeAccount, nowMs: number): Tally[] {
   return copy.tallies;
 }
 
-/** The last snapshot before a moment that a tally begins with, as far as the tallies still tell. */
-export function lastBefore(time: UptimeAccount, boundaryMs: number): Snapshot | undefined {
+/** The last snapshot of the tallies before a boundary. */
+export function lastBefore(time: UptimeAccount, boundaryMs: number): StatusSince | undefined {
   return time.tallies.findLast(({ startMs, last }) => startMs < boundaryMs && last)?.last;
 }
 
-/** Two tallies as one, which starts with the first. */
 export function addTallies(a: Tally, b: Tally): Tally {
   const passedA = a.checks > a.failures;
   const passedB = b.checks > b.failures;
@@ -210,7 +208,7 @@ export function addTallies(a: Tally, b: Tally): Tally {
   };
 }
 
-/** Tallies put together to longer ones, which start at multiples of `lengthMs`. Oldest first, as they come. */
+/** Adds tallies, oldest first, up to longer ones that start at multiples of `lengthMs`. */
 export function gather(tallies: readonly Tally[], lengthMs: number): Tally[] {
   const gathered: Tally[] = [];
   for (const tally of tallies) {
@@ -222,13 +220,9 @@ export function gather(tallies: readonly Tally[], lengthMs: number): Tally[] {
   return gathered;
 }
 
-/** The multiple of a length at or before a moment. */
 export function floorTo(atMs: number, lengthMs: number): number {
   return Math.floor(atMs / lengthMs) * lengthMs;
 }
-
-/** Most accounts hold one or two, and an array that is pushed to gets room for 16 more. */
-const FEW_TALLIES = 3;
 
 function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
   const startMs = floorTo(atMs, time.lengthMs);
@@ -247,12 +241,12 @@ function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
     last: undefined,
   };
   if (last && last.startMs > startMs) return earlierTally(time, tally);
-  if (time.tallies.length < FEW_TALLIES) time.tallies = [...time.tallies, tally];
-  else time.tallies.push(tally);
+  // Most accounts hold one or two, and `push` would reserve room for 16 more.
+  time.tallies = [...time.tallies, tally];
   return tally;
 }
 
-/** The tally of a time before the last one: a failure that was confirmed hours later. */
+/** A failure that is confirmed hours later counts in an earlier tally than the last. */
 function earlierTally(time: UptimeAccount, tally: OpenTally): OpenTally {
   const place = time.tallies.findIndex(({ startMs }) => startMs >= tally.startMs);
   const known = time.tallies[place];
@@ -261,11 +255,12 @@ function earlierTally(time: UptimeAccount, tally: OpenTally): OpenTally {
   return tally;
 }
 
-/**
- * Puts a snapshot in the place of the one before. A new object each time would live just long enough to be costly garbage: a
- * start that reads a million results took a hundred megabytes more.
- */
-function put(place: Snapshot | undefined, atMs: number, { worthMs, as }: Snapshot): Snapshot {
+/** Overwrites the previous snapshot. With new objects, a start that reads a million results took 100 MB more. */
+function put(
+  place: StatusSince | undefined,
+  atMs: number,
+  { worthMs, as }: StatusSince,
+): StatusSince {
   if (!place) return { atMs, worthMs, as };
   place.atMs = atMs;
   place.worthMs = worthMs;

@@ -1,68 +1,68 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import { type Cursor, ID_BYTES, parseCursor, writeCursor } from './changes-cursor.ts';
+import { type Cursor, ID_DIGITS, parseCursor, writeCursor } from './changes-cursor.ts';
 
-/** Changes that are kept: who asks for older ones takes the list. A hundred thousand take some 2 MB. */
+/** Changes that are kept, in some 2 MB. Readers of older ones read the whole list. */
 const KEPT_COUNT = 100_000;
 
-/** Monitors in one answer; who would have more of them takes the list, which costs no more than that. */
+/** Monitors in one answer. Readers of more read the whole list, which costs no more. */
 export const MAX_CHANGED = 10_000;
 
-/** So much may the clock of the database be set back, or that of one which takes its place be behind. */
+/** The clock of the database, or of its replacement, may be set back by this much. */
 const OVERLAP_MS = 30_000;
 
-/** Marks that are kept. Of those closer together than a part of the overlap one is enough. */
+/** Number of marks that are kept. Marks need not be closer together than a fraction of the overlap. */
 const MARKS = { count: 1_000, partOfOverlap: 30 };
 
-/** A moment before a process catches up with what all have stored. */
+/** A moment before a process catches up with the store. */
 export interface Mark {
-  /** Changes that it had learned of by then. */
+  /** Number of the last change known by then. */
   number: number;
-  /** Unix time by the clock of the store, read after that; absent where nobody shares it. */
+  /** Unix time by the store's clock, read afterwards; absent if only this process uses the store. */
   atMs?: number;
 }
 
-/** What has changed since a cursor, and what is needed for the next one. */
-export interface Changed {
+/** The changes since a cursor. */
+export interface ChangedMonitors {
   ids: ReadonlySet<string>;
-  /** Changes that this process has learned of. */
+  /** Number of the last change known here. */
   number: number;
 }
 
-/** Which of the monitors are listed otherwise than they were. */
+/** Knows which monitors changed in the list. */
 export type ChangeLog = ReturnType<typeof createChangeLog>;
 
 /**
- * Numbers what this process learns of the monitors, in the order in which it does. Nothing of it is stored: what a process shows
- * is what the store had when it last caught up, so whoever has asked it knows that, and needs what it learned after.
+ * Numbers changes to monitors in the order in which this process learns of them. The numbers aren't stored: a process shows the
+ * store as of its last catch-up, so a reader of its list needs only the changes it learned of afterwards.
  *
- * Asked with a cursor of its own, it tells what it has numbered since: nothing is missing, whenever that was committed.
+ * A reader with a cursor of this process gets everything numbered since. Nothing can be missing.
  *
- * A cursor of another process holds the time at which that one began to catch up: it knew all that was committed by then. What
- * it did not know was committed later, so this process has learned of it later than that, too: after each of its own marks whose
- * time is earlier, for the number of a mark is taken before its time is asked for. It tells what it has numbered since the last
- * such mark; the overlap is for a clock that is set back. Where it has none, since it has just started, it tells nothing.
+ * A cursor of another process holds the time at which that process began to catch up, so it knew everything committed by then.
+ * Later commits reached this process after each of its own marks with an earlier time, because a mark takes its number before it
+ * reads the time. So the reader gets everything numbered since the last such mark. The overlap allows for a clock that is set
+ * back. A process that has just started has no such mark and returns nothing.
  *
- * Both rest on this: what is shown is in the store. The exceptions, states that could not be written and removals that are
- * under way, are told with cursors that no other process takes, to everybody who comes with a cursor of another process, and
- * once more when they end.
+ * Both require that everything shown is in the store. Exceptions are states that could not be written and removals in progress.
+ * As long as there are any, cursors are valid for this process only, and readers with another process's cursor get these monitors
+ * every time, and once more when the exception ends.
  */
 export function createChangeLog({
-  storeId = randomBytes(ID_BYTES).toString('hex'),
+  storeId = newId(),
   sharedNowMs,
   overlapMs = OVERLAP_MS,
 }: {
   storeId?: string;
-  sharedNowMs?: (() => Promise<number>) | undefined;
-  /** One at least, since times are whole milliseconds. */
-  overlapMs?: number | undefined;
+  sharedNowMs?: () => Promise<number>;
+  /** At least 1, since times are whole milliseconds. */
+  overlapMs?: number;
 } = {}) {
-  const process = randomBytes(ID_BYTES).toString('hex');
+  const process = newId();
   const unstored = new Set<string>();
-  /** The number of the last change that began or ended not to be in the store. */
+  /** The number of the last change to `unstored`. */
   let unstoredNumber = 0;
-  /** The newest changes; the last one has the number `number`. */
+  /** The newest changes, up to the one with the number `number`. */
   const kept: string[] = [];
   let number = 0;
   const marks: Array<Required<Mark>> = [];
@@ -72,7 +72,7 @@ export function createChangeLog({
     if (kept.push(id) >= 2 * KEPT_COUNT) kept.splice(0, KEPT_COUNT);
   }
 
-  /** The number after which another process cannot have known what this one has learned. */
+  /** The first changes that the process of the cursor may not have known come after this number. */
   function startFor({ atMs }: Cursor): number | undefined {
     if (atMs === undefined) return undefined;
     return marks.findLast((mark) => mark.atMs <= atMs - overlapMs)?.number;
@@ -89,9 +89,9 @@ export function createChangeLog({
   }
 
   return {
-    /** A monitor is listed otherwise than before, is new, or is gone. */
+    /** A monitor is new or removed, or differs in the list. */
     note,
-    /** A monitor is, or is no longer, shown otherwise than it is stored. */
+    /** The shown monitor differs, or no longer differs, from the stored one. */
     setUnstored(id: string, isUnstored: boolean): void {
       if (unstored.has(id) === isUnstored) return;
       if (isUnstored) unstored.add(id);
@@ -99,24 +99,23 @@ export function createChangeLog({
       note(id);
       unstoredNumber = number;
     },
-    /** Take it before catching up: what is answered afterwards has all that was stored at its time. */
+    /** Call it before catching up, so that an answer contains everything stored at the mark's time. */
     async mark(): Promise<Mark> {
       if (!sharedNowMs) return { number };
-      const learned = number;
-      const mark = { number: learned, atMs: await sharedNowMs() };
+      const numberBefore = number;
+      const mark = { number: numberBefore, atMs: await sharedNowMs() };
       const last = marks.at(-1);
       if (!last || Math.abs(mark.atMs - last.atMs) >= overlapMs / MARKS.partOfOverlap)
         marks.push(mark);
       if (marks.length > MARKS.count) marks.shift();
       return mark;
     },
-    /** How many changes this process has learned of. */
     number: () => number,
     /**
-     * The monitors that may be listed otherwise than whoever has this cursor knows; `undefined` when that cannot be told, since
-     * it is too old, of another service or none, or when they are too many.
+     * The monitors that may have changed since the cursor; `undefined` if there are too many, or if the cursor is invalid, too old
+     * or from another service.
      */
-    since(text: string): Changed | undefined {
+    since(text: string): ChangedMonitors | undefined {
       const cursor = parseCursor(text);
       if (cursor?.store !== storeId) return undefined;
       const isOwn = cursor.process === process;
@@ -126,14 +125,16 @@ export function createChangeLog({
       return ids === undefined || ids.size > MAX_CHANGED ? undefined : { ids, number };
     },
     /**
-     * The cursor of an answer that has all changes up to a number, once it is written: what was shown meanwhile counts. `mark` was
-     * taken before this process caught up for it.
+     * The cursor of an answer with all changes up to a number. Call it after the answer is written, since a monitor may be shown
+     * before it is stored. `mark` was taken before this process caught up for the answer.
      */
     cursor(upTo: number, { atMs }: Mark): string {
       const isStored = unstored.size === 0 && unstoredNumber <= upTo;
       return writeCursor({
-        ...{ store: storeId, process, number: upTo },
-        ...(isStored && atMs !== undefined && { atMs }),
+        store: storeId,
+        process,
+        number: upTo,
+        atMs: isStored ? atMs : undefined,
       });
     },
   };
@@ -141,10 +142,10 @@ export function createChangeLog({
 
 const StoreId = z.object({ id: z.string().regex(/^[0-9a-f]{16}$/) });
 
-/** Opens the log of what a store has; where several processes share that, all of them have its id. */
+/** Opens the log of a store's changes; all processes that share the store know its ID. */
 export async function openChangeLog(
   store: Store,
-  options: { overlapMs?: number | undefined } = {},
+  options: { overlapMs?: number } = {},
 ): Promise<ChangeLog> {
   const { sharedNowMs } = store;
   if (!sharedNowMs) return createChangeLog();
@@ -154,7 +155,9 @@ export async function openChangeLog(
     version: 1,
     whenCorrupt: 'forget',
   });
-  const made = { id: randomBytes(ID_BYTES).toString('hex') };
-  const stored = await collection.update('store', (current) => current ?? made);
-  return createChangeLog({ storeId: (stored ?? made).id, sharedNowMs, ...options });
+  const created = { id: newId() };
+  const stored = await collection.update('store', (current) => current ?? created);
+  return createChangeLog({ storeId: (stored ?? created).id, sharedNowMs, ...options });
 }
+
+const newId = () => randomBytes(ID_DIGITS / 2).toString('hex');

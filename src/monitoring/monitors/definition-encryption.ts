@@ -1,53 +1,41 @@
-import { z } from 'zod';
-import { oneLine } from '../../contracts/one-line.ts';
 import { createEncryption, type Encryption } from '../../store/encryption.ts';
 import type { Store } from '../../store/store.ts';
 import type { MonitorDefinition } from '../checks/check-type.ts';
 import type { CheckTypes } from '../checks/registry.ts';
 import { secretsOf, withoutSecrets } from '../checks/secret-values.ts';
 
-/** Settings of a monitor as they may be stored: an older version took names with nothing to see in them. */
-export const storedSettings = ({ schema }: CheckTypes) =>
-  z.preprocess((stored) => {
-    const { name, target } = (stored ?? {}) as { name?: unknown; target?: unknown };
-    if (typeof name !== 'string' || oneLine(name) !== '') return stored;
-    return { ...(stored as object), name: oneLine(String(target)) || 'Monitor' };
-  }, schema);
-
-/** What is stored of the settings of a monitor. */
+/** The stored part of a monitor's settings. */
 export interface StoredDefinition {
-  /** Without its secrets; all of it in what older versions stored. */
+  /** Without secrets. */
   definition: MonitorDefinition;
-  /** All of it, encrypted; absent when it holds no secrets. */
-  sealed?: string | undefined;
+  /** All settings, encrypted; absent if they have no secrets. */
+  sealed?: string;
 }
 
 const PURPOSE = 'askwatch settings of monitors';
 
-/**
- * Encrypts the settings of monitors that hold secrets, with the key of the stored data: the one that is there, else one that
- * is made when it is first needed.
- */
-export async function openDefinitionEncryption({ key: file }: Store, types: CheckTypes) {
-  const settings = storedSettings(types);
+/** Encrypts the settings of monitors that have secrets. */
+export type DefinitionEncryption = Awaited<ReturnType<typeof openDefinitionEncryption>>;
+
+/** Uses the store's key, or creates it when the first monitor with secrets needs it. */
+export async function openDefinitionEncryption({ key }: Store, { schema }: CheckTypes) {
   let encryption: Encryption | undefined;
 
-  /** Takes the key that is there. */
   async function readKey(): Promise<void> {
-    const known = await file.read();
-    if (typeof known === 'object') encryption = createEncryption(known.key, PURPOSE);
+    const stored = await key.read();
+    if (typeof stored === 'object') encryption = createEncryption(stored.key, PURPOSE);
   }
 
   await readKey();
   return {
-    /** Takes the key that is there by now: another process may have made the first one. */
+    /** Reads the key again, because another process may have created it. */
     readKey,
-    /** Makes sure that there is a key, if this needs one. Call it before `close`. */
+    /** Makes sure that there is a key, if these settings need one. Call it before `encrypt`. */
     async prepare(definition: MonitorDefinition): Promise<void> {
       if (encryption || secretsOf(definition).length === 0) return;
-      encryption = createEncryption(await file.make(), PURPOSE);
+      encryption = createEncryption(await key.make(), PURPOSE);
     },
-    /** As it is to be stored. `id` is the monitor's: no other can be given its secrets. */
+    /** The text is bound to the monitor's `id`, so that no other monitor can be given its secrets. */
     encrypt(definition: MonitorDefinition, id: string): StoredDefinition {
       if (secretsOf(definition).length === 0) return { definition };
       if (!encryption) throw new Error('The key was not prepared.');
@@ -56,11 +44,11 @@ export async function openDefinitionEncryption({ key: file }: Store, types: Chec
         sealed: encryption.encrypt(JSON.stringify(definition), id),
       };
     },
-    /** All of it; undefined when it was encrypted with another key. */
+    /** All settings; undefined if they were encrypted with another key. */
     decrypt({ definition, sealed }: StoredDefinition, id: string): MonitorDefinition | undefined {
       if (sealed === undefined) return definition;
       const text = encryption?.decrypt(sealed, id);
-      return text === undefined ? undefined : settings.parse(JSON.parse(text));
+      return text === undefined ? undefined : schema.parse(JSON.parse(text));
     },
   };
 }

@@ -2,20 +2,20 @@ import { ALERT_PARENT } from '../../contracts/monitoring.ts';
 import { invalidValue } from '../../http/errors.ts';
 import type { MonitorDefinition } from '../checks/check-type.ts';
 
-/** Monitors that are named where dependencies go round. */
+/** Monitors of a circle that an error names. */
 const MAX_NAMED = 6;
 
-interface Known {
+interface DependentMonitor {
   definition: MonitorDefinition;
 }
 
 /**
- * Throws the 400 for parents that cannot be those of a monitor, which has no id yet when it is new: one is not there, or depends
- * on it, perhaps by way of others. Alerts of other systems are not looked for.
+ * Throws a 400 if a monitor can't depend on these parents: one doesn't exist, or depends on the monitor itself, directly or through
+ * others. A new monitor has no `id` yet. Parents that are alerts from other systems aren't checked.
  */
 export function checkDependencies(
   parents: readonly string[] | undefined,
-  monitors: { get: (id: string) => Known | undefined },
+  monitors: { get: (id: string) => DependentMonitor | undefined },
   id?: string,
 ): void {
   for (const parent of (parents ?? []).filter(isMonitor)) {
@@ -23,37 +23,33 @@ export function checkDependencies(
     if (!monitors.get(parent)) {
       throw invalidValue('depends_on', `no monitor has the ID ${parent}; GET /monitors lists them`);
     }
-    const way = id === undefined ? undefined : wayTo(id, parent, monitors);
-    if (way) throw goesRound([String(id), ...way], monitors);
+    const path = id === undefined ? undefined : findPath(parent, id, monitors);
+    if (path) throw circleError([String(id), ...path], monitors);
   }
 }
 
-/** Whether a parent is a monitor, and no alert of another system. */
 const isMonitor = (parent: string) => !parent.startsWith(ALERT_PARENT);
 
-/** The ids on a way from one monitor over what it depends on to another, both included. */
-function wayTo(
-  end: string,
+/** The shortest path of IDs along dependencies, both ends included. */
+function findPath(
   from: string,
-  { get }: { get: (id: string) => Known | undefined },
+  to: string,
+  monitors: { get: (id: string) => DependentMonitor | undefined },
 ): string[] | undefined {
-  const before = new Map<string, string | undefined>([[from, undefined]]);
-  for (const id of before.keys()) {
-    if (id === end) return wayBack(id, before).reverse();
-    for (const parent of get(id)?.definition.depends_on ?? []) {
-      if (!before.has(parent)) before.set(parent, id);
+  const paths = new Map([[from, [from]]]);
+  for (const [id, path] of paths) {
+    if (id === to) return path;
+    for (const parent of monitors.get(id)?.definition.depends_on ?? []) {
+      if (!paths.has(parent)) paths.set(parent, [...path, parent]);
     }
   }
   return undefined;
 }
 
-function wayBack(from: string, before: ReadonlyMap<string, string | undefined>): string[] {
-  const way: string[] = [];
-  for (let id: string | undefined = from; id !== undefined; id = before.get(id)) way.push(id);
-  return way;
-}
-
-function goesRound(ids: readonly string[], monitors: { get: (id: string) => Known | undefined }) {
+function circleError(
+  ids: readonly string[],
+  monitors: { get: (id: string) => DependentMonitor | undefined },
+) {
   const names = ids.map((id) => monitors.get(id)?.definition.name ?? id);
   const shown =
     names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED - 1), '…', ...names.slice(-1)] : names;
@@ -63,9 +59,9 @@ function goesRound(ids: readonly string[], monitors: { get: (id: string) => Know
   );
 }
 
-/** A monitor that no longer depends on one that is removed. Pure. */
+/** Removes a dependency. Pure. */
 export function withoutParent(definition: MonitorDefinition, removed: string): MonitorDefinition {
   const { depends_on: parents = [], ...rest } = definition;
-  const left = parents.filter((parent) => parent !== removed);
-  return left.length === 0 ? rest : { ...rest, depends_on: left };
+  const remaining = parents.filter((parent) => parent !== removed);
+  return remaining.length === 0 ? rest : { ...rest, depends_on: remaining };
 }

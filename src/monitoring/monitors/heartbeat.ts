@@ -1,28 +1,35 @@
 import { hash, randomBytes } from 'node:crypto';
 import { inWords } from '../../contracts/duration.ts';
 import type { HeartbeatConfig } from '../../contracts/monitoring.ts';
-import { found, goDown, type MonitorState, type Step, success, unchanged } from '../state/state.ts';
+import {
+  goDown,
+  goUp,
+  keepStatus,
+  type MonitorState,
+  type StatusStep,
+  underlyingStatus,
+} from '../state/state.ts';
 import { type Cron, parseCron } from '../time/cron.ts';
 import { timeInWords } from '../time/time-words.ts';
 
 /** 192 random bits: the token is the only credential of a push. */
 const TOKEN_BYTES = 24;
 
-/** A new push token and what is stored of it. The token itself exists only in the answer to the create. */
+/** Only the hash is stored; the token itself exists only in the answer. */
 export function createToken(): { token: string; tokenHash: string } {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   return { token, tokenHash: hashToken(token) };
 }
 
-/** SHA-256 as hex. A random token of 192 bits needs no slow hash, and looking one up by its hash leaks no prefix. */
+/** SHA-256 as hex. A random token of 192 bits needs no slow hash, and a lookup by hash leaks no prefix. */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
-/** What a job says: it is done, it begins, or it failed. */
+/** The job succeeded, started, or failed. */
 export type Signal = { kind: 'ping' } | { kind: 'start' } | { kind: 'fail'; reason: string };
 
-/** The signal in the path of a push: `start`, `fail`, or an exit code from 0 to 255. */
+/** Parses the end of a push URL: `start`, `fail`, or an exit code from 0 to 255. */
 export function parseSignal(text: string): Signal | undefined {
   if (text === 'start') return { kind: 'start' };
   if (text === 'fail') return { kind: 'fail', reason: 'the job reported that it failed' };
@@ -31,68 +38,58 @@ export function parseSignal(text: string): Signal | undefined {
   return { kind: 'fail', reason: `the job ended with exit code ${text}` };
 }
 
-/** A signal came: UP by a ping, DOWN at once by a failure; a start begins a run. Pure. */
-export function signalled(
+/** A ping makes the monitor UP, a failure makes it DOWN at once, a start begins a run. Pure. */
+export function applySignal(
   state: MonitorState,
   config: HeartbeatConfig,
   signal: Signal,
   nowMs: number,
-): Step {
+): StatusStep {
   switch (signal.kind) {
     case 'start':
       return started(state, nowMs);
     case 'ping':
-      return success(counted(ended(state, nowMs), config, nowMs), nowMs);
+      return goUp(withPingCounted(withRunEnded(state, nowMs), config, nowMs), nowMs);
     case 'fail':
       return goDown(
-        { ...ended(state, nowMs), problem: { outcome: 'failed', reason: signal.reason } },
+        { ...withRunEnded(state, nowMs), problem: { outcome: 'failed', reason: signal.reason } },
         nowMs,
         nowMs,
       );
   }
 }
 
-/** Whether its job has said nothing yet. Pure. */
+/** The job has never sent a signal. Pure. */
 export const awaitsFirstPing = ({ lastCheckedMs, runStartedMs }: MonitorState) =>
   lastCheckedMs === null && runStartedMs === undefined;
 
 /**
- * The state of a heartbeat that is waited for from now on, after it was made, resumed, or the service started: its first ping
- * is expected from then on, or from when it was before. Versions before this one waited for ever: where the first ping
- * would be late by now for one of these, it is expected from now on. Pure.
+ * The state when the service starts to watch: an expectation that a clock set back has moved into the future begins now. Pure.
  */
-export function awaited(
+export function correctAwaited(
   state: MonitorState,
-  config: HeartbeatConfig,
-  { createdAtMs, nowMs }: { createdAtMs: number; nowMs: number },
+  _config: HeartbeatConfig,
+  { nowMs }: { createdAtMs: number; nowMs: number },
 ): MonitorState {
-  if (!awaitsFirstPing(state)) return state;
-  const { awaitedFromMs } = state;
-  if (awaitedFromMs !== undefined) {
-    // A clock that was set back: it would be waited for until the clock gets there again.
-    return awaitedFromMs <= nowMs ? state : { ...state, awaitedFromMs: nowMs };
-  }
-  const dueMs = scheduledDeadlineMs(createdAtMs, state, config);
-  const isOver = createdAtMs > nowMs || (dueMs !== undefined && dueMs <= nowMs);
-  return { ...state, awaitedFromMs: isOver ? nowMs : createdAtMs };
+  const { awaitedFromMs = Number.POSITIVE_INFINITY } = state;
+  return awaitedFromMs <= nowMs ? state : awaitFirstPing(state, nowMs);
 }
 
-/** The same of one that was resumed: while it was paused nobody waited. Pure. */
-export function awaitedAgain(state: MonitorState, nowMs: number): MonitorState {
+/** The state after a resume: the first ping is expected from now on. Pure. */
+export function awaitFirstPing(state: MonitorState, nowMs: number): MonitorState {
   return awaitsFirstPing(state) ? { ...state, awaitedFromMs: nowMs } : state;
 }
 
 /**
- * When the next signal is missed, Unix milliseconds; `undefined` while it is DOWN.
- * What was due while the service was off, or soon after, gets one grace from `watchingSinceMs`: signals sent to a
- * service that is off are lost through no fault of the job.
+ * The time after which the next signal is late, Unix milliseconds; `undefined` while the monitor is DOWN. A signal that was due
+ * while the service was off, or soon after, gets one grace from `watchingSinceMs`, because the job can't help that it was lost.
  */
 export function deadlineMs(
   state: MonitorState,
   config: HeartbeatConfig,
   watchingSinceMs: number,
 ): number | undefined {
-  if (found(state).status === 'DOWN') return undefined;
+  if (underlyingStatus(state).status === 'DOWN') return undefined;
   const lastMs = state.runStartedMs ?? state.lastCheckedMs ?? state.awaitedFromMs;
   if (lastMs === undefined) return undefined;
   const dueMs =
@@ -103,21 +100,25 @@ export function deadlineMs(
   return Math.max(dueMs, watchingSinceMs + config.grace_seconds * 1000);
 }
 
-/** The deadline has passed without a signal: DOWN at once, for the grace was the confirmation. Pure. */
-export function pingMissed(state: MonitorState, config: HeartbeatConfig, nowMs: number): Step {
+/** Makes the monitor DOWN at once after its deadline, because the grace already was the confirmation. Pure. */
+export function markPingMissed(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  nowMs: number,
+): StatusStep {
   const reason = missedReason(state, config, nowMs);
-  if (reason === undefined || found(state).status === 'DOWN') return unchanged(state);
+  if (reason === undefined || underlyingStatus(state).status === 'DOWN') return keepStatus(state);
   return goDown({ ...state, problem: { outcome: 'late', reason } }, nowMs, nowMs);
 }
 
-/** Begins a run. A start during a run begins no second one, or a job that dies and starts again and again would never be late. */
-function started(state: MonitorState, nowMs: number): Step {
-  const running = state.runStartedMs !== undefined && found(state).status !== 'DOWN';
-  return unchanged(running ? state : { ...state, runStartedMs: nowMs });
+/** A start during a run is ignored, or a job that dies and restarts again and again would never be late. */
+function started(state: MonitorState, nowMs: number): StatusStep {
+  const running = state.runStartedMs !== undefined && underlyingStatus(state).status !== 'DOWN';
+  return keepStatus(running ? state : { ...state, runStartedMs: nowMs });
 }
 
-/** The state at the end of a run, or after a ping of a job that does not say when it starts. */
-function ended(
+/** The end of a run, or a ping of a job that doesn't report its starts. */
+function withRunEnded(
   { runStartedMs, awaitedFromMs: _, ...state }: MonitorState,
   nowMs: number,
 ): MonitorState {
@@ -125,8 +126,7 @@ function ended(
   return { ...state, lastCheckedMs: nowMs, responseTimeMs };
 }
 
-/** What the ping counts for, when there is a crontab. */
-function counted(
+function withPingCounted(
   { pingCountsToMs: before, ...state }: MonitorState,
   config: HeartbeatConfig,
   nowMs: number,
@@ -148,7 +148,7 @@ function maxRunSeconds(config: HeartbeatConfig): number {
   return config.max_run_seconds ?? config.grace_seconds;
 }
 
-/** Why it is late, or `undefined` when nothing is expected. */
+/** The reason that it is late; `undefined` if no signal is expected. */
 function missedReason(
   state: MonitorState,
   config: HeartbeatConfig,
@@ -175,10 +175,7 @@ function missedReason(
   return `the ${ping} expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not arrive within ${grace}`;
 }
 
-/**
- * When the next ping is expected, Unix milliseconds: a period after the last one, or at the first time of `cron` that
- * the last one does not count for.
- */
+/** The time of the next ping, Unix milliseconds: a period after the last one, or the first `cron` time it didn't count for. */
 function expectedMs(
   lastPingMs: number,
   countsToMs: number | undefined,
@@ -192,11 +189,11 @@ function expectedMs(
 }
 
 /**
- * The times of `cron` that a ping counts for are those up to this one, Unix milliseconds; `undefined` without `cron`.
+ * A ping counts for all `cron` times up to this one, Unix milliseconds; `undefined` without `cron`.
  *
- * A job whose clock is a minute fast must raise no alarm, and a job that pings twice must not hide that it misses its
- * next time. So a ping counts for a time that is still to come only when none is owed for the time before, when it is
- * within the grace of it, and when it is less than half way from there to the one after.
+ * A job whose clock is a minute fast must not raise an alarm, and a job that pings twice must not hide that it misses its next
+ * time. So a ping counts for a future time only if no earlier ping is missing, if the time is within the grace, and if it is
+ * closer than half the distance to the time after it.
  */
 export function pingCountsToMs(
   before: number | undefined,
@@ -206,22 +203,22 @@ export function pingCountsToMs(
   if (config.cron === undefined) return undefined;
   const cron = parseCron(config.cron, config.timezone);
   const graceMs = config.grace_seconds * 1000;
-  // A first ping owes nothing to the times before it.
+  // Before the first ping no time counts as missed.
   const countedMs = before === undefined ? nowMs : earlier(before, nowMs, config);
-  // A time longer ago than the grace was missed: a ping now comes too late for it.
+  // For a time longer ago than the grace, this ping is too late.
   const owedMs = cron.nextAfter(Math.max(countedMs, nowMs - graceMs - 1));
   const early =
     owedMs !== undefined && owedMs > nowMs && owedMs - nowMs <= earliestMs(cron, owedMs, graceMs);
   return Math.max(countedMs, early ? owedMs : nowMs);
 }
 
-/** How long before a time a ping counts for it. */
+/** A ping counts for a time at most this long before it. */
 function earliestMs(cron: Cron, timeMs: number, graceMs: number): number {
   const afterMs = cron.nextAfter(timeMs) ?? Number.POSITIVE_INFINITY;
   return Math.min(graceMs, (afterMs - timeMs) / 2);
 }
 
-/** What earlier pings count for; no ping counts for more than the grace, also when the settings were others then. */
+/** No ping counts for more than the grace, even if the settings were different then. */
 function earlier(countsToMs: number, pingMs: number, config: HeartbeatConfig): number {
   return Math.min(countsToMs, pingMs + config.grace_seconds * 1000);
 }

@@ -6,47 +6,47 @@ import type { Store } from '../../store/store.ts';
 import type { MonitorDefinition } from '../checks/check-type.ts';
 import { DAY_MS } from '../time/clock.ts';
 
-/** How long a repeat of a create is known as one. */
+/** A repeat is recognized for this long. */
 const KEPT_MS = DAY_MS;
 
-/** As much salt as the hash has bits; without it nobody who knows an idempotency key can tell a push token. */
+/** 256 bits, like the hash. An idempotency key alone, without the salt, doesn't reveal the push token. */
 const SALT_BYTES = 32;
 
-/** A create that came with an idempotency key; its id is the hash of that key and the API key's id. */
+/** A create with an idempotency key; its ID is the hash of that key and the API key's ID. */
 const StoredCreate = z.object({
   atMs: z.int(),
   bodyHash: z.string().length(64),
   monitor: z.string(),
-  /** What the push token is made from, together with the idempotency key itself, which is not stored. */
+  /** The push token is derived from this and the idempotency key, which isn't stored. */
   salt: z.string(),
-  /** The monitor was removed: a repeat must not bring it back. */
+  /** The monitor was removed; a repeat must not create it again. */
   removed: z.literal(true).optional(),
 });
 type StoredCreate = z.infer<typeof StoredCreate>;
 
-/** What makes two creates the same, and what the first of them has to pass. */
 export interface IdempotencyKey {
   apiKeyId: string;
   key: string;
-  /** Throws when there must be no such monitor; not called when there is one already. Nothing has been stored yet. */
+  /** Throws if the monitor isn't allowed. Called before anything is stored, and not for a repeat. */
   admit?: () => Promise<void>;
 }
 
-/** What a create and its repeats share. */
+/** A create and its repeats share these. */
 export interface KnownCreate {
-  /** Of this create; goes with the monitor. */
+  /** ID of the create, stored with the monitor. */
   id: string;
   monitor: string;
   /** The push token, for HEARTBEAT: the same at every repeat. */
   token: string;
 }
 
+export type IdempotentCreates = ReturnType<typeof openIdempotentCreates>;
+
 /** Opens `monitor-creates`: creates of the last 24 hours that came with an idempotency key. */
 export function openIdempotentCreates(options: {
   store: Store;
   wallMs: () => number;
   newMonitorId: () => string;
-  /** Whether there is such a monitor. */
   exists: (monitor: string) => boolean;
 }) {
   const { store, wallMs, newMonitorId, exists } = options;
@@ -56,40 +56,39 @@ export function openIdempotentCreates(options: {
     version: 1,
     whenCorrupt: 'refuse',
   });
-  const underWay = new Map<string, { bodyHash: string; work: Promise<unknown> }>();
+  const running = new Map<string, { bodyHash: string; work: Promise<unknown> }>();
   const isOld = ({ atMs }: StoredCreate, nowMs: number) => nowMs - atMs >= KEPT_MS;
 
-  /** What is known of a create, stored when nothing was; older versions hashed the body without a key. Admission comes before: a refused key may take another body. */
-  async function learn(
+  /** Reads the stored create, or stores a new one. Admits it first, so that a refused key may come again with another body. */
+  async function readOrStore(
     id: string,
-    [bodyHash, formerBodyHash]: readonly [string, string],
+    bodyHash: string,
     { admit }: IdempotencyKey,
   ): Promise<StoredCreate> {
     const nowMs = wallMs();
     const earlier = await collection.get(id);
-    const isMade = earlier && !isOld(earlier, nowMs) && exists(earlier.monitor);
-    if (!isMade) await admit?.();
+    const isRepeat = earlier && !isOld(earlier, nowMs) && exists(earlier.monitor);
+    if (!isRepeat) await admit?.();
     const fresh: StoredCreate = {
       atMs: nowMs,
       bodyHash,
       monitor: newMonitorId(),
       salt: randomBytes(SALT_BYTES).toString('base64url'),
     };
-    // Before the monitor, and with its id: a repeat after a crash between the two makes this one, not a second.
+    // Before the monitor, and with its ID: a repeat after a crash between the two creates this one, not a second.
     const known =
       (await collection.update(id, (current) =>
         current && !isOld(current, nowMs) ? current : fresh,
       )) ?? fresh;
-    if (![bodyHash, formerBodyHash].includes(known.bodyHash)) throw otherBody();
+    if (known.bodyHash !== bodyHash) throw otherBody();
     if (known.removed && !exists(known.monitor)) throw removedSince();
     return known;
   }
 
   return {
     /**
-     * Runs `create`; of one that is the same as another, only when that one has ended, and not when that one was refused:
-     * then the refusal is thrown here too. The id and token given are those of the first. Throws the 409 when the body is
-     * another or when the monitor was removed since.
+     * Runs `create`, with the ID and token of the first create if this is a repeat. A repeat waits for a running create, and
+     * throws the same refusal. Throws a 409 if the body differs or if the monitor was removed since.
      */
     async run<T>(
       idempotency: IdempotencyKey,
@@ -98,29 +97,27 @@ export function openIdempotentCreates(options: {
     ): Promise<T> {
       const id = createIdOf(idempotency);
       const body = canonical(definition);
-      // With the key, which is not stored: who has the file alone cannot try out what secrets the body held.
+      // Keyed, because the key isn't stored: the file alone doesn't help to guess secrets in the body.
       const bodyHash = createHmac('sha256', idempotency.key).update(body).digest('hex');
-      for (let other = underWay.get(id); other; other = underWay.get(id)) {
+      for (let other = running.get(id); other; other = running.get(id)) {
         const error = await failureOf(other.work);
-        // Where nobody refused and the store failed, what it has stored says what is left to do.
+        // If the store failed instead, this create continues from what was stored.
         if (other.bodyHash === bodyHash && error instanceof HttpError) throw error;
       }
-      const hashes = [bodyHash, sha256(body)] as const;
-      const work = learn(id, hashes, idempotency).then(({ monitor, salt }) =>
+      const work = readOrStore(id, bodyHash, idempotency).then(({ monitor, salt }) =>
         create({ id, monitor, token: tokenOf(salt, idempotency.key) }),
       );
-      underWay.set(id, { bodyHash, work });
+      running.set(id, { bodyHash, work });
       try {
         return await work;
       } finally {
-        underWay.delete(id);
+        running.delete(id);
       }
     },
-    /** Notes, durably, that the monitor of a create is being removed. */
+    /** Stores that the monitor of a create is being removed. */
     async markRemoved(createId: string): Promise<void> {
       await collection.update(createId, (current) => current && { ...current, removed: true });
     },
-    /** Removes what is older than 24 hours. */
     async prune(nowMs: number): Promise<void> {
       for (const { id, document } of await collection.list()) {
         if (!isOld(document, nowMs)) continue;
@@ -132,10 +129,9 @@ export function openIdempotentCreates(options: {
   };
 }
 
-/** JSON parts the two without a doubt where one ends. */
+/** JSON separates the two unambiguously. */
 const createIdOf = ({ apiKeyId, key }: IdempotencyKey) => sha256(JSON.stringify([apiKeyId, key]));
 
-/** The push token of a create, the same at every repeat. */
 const tokenOf = (salt: string, key: string) =>
   createHmac('sha256', Buffer.from(salt, 'base64url')).update(key).digest('base64url');
 
@@ -147,7 +143,7 @@ const failureOf = (work: Promise<unknown>) =>
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** JSON in which the order of keys says nothing. */
+/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -9,29 +9,28 @@ import { MINUTE_MS } from '../time/clock.ts';
 import { type Cron, cronFault, parseCron } from '../time/cron.ts';
 import { startAtMs, weeklyTimes } from '../time/weekly.ts';
 
-/** How often a recurring window may begin again before its end and the look ahead still goes on. */
+/** The end of a recurring window is looked for over at most this many repetitions that overlap. */
 const LOOK_AHEAD_STEPS = 100;
 
 type CronWindow = Extract<MaintenanceWindow, { cron: string }>;
 type WeeklyWindow = Extract<MaintenanceWindow, { weekly: string[] }>;
 type OneWindow = Exclude<MaintenanceWindow, CronWindow | WeeklyWindow>;
 
-/** A time in which a window either covers all the while or does not; the end is the first moment after it. */
-interface Span {
+/** A time that a window covers completely, or not at all. */
+interface WindowSpan {
   covers: boolean;
   fromMs: number;
-  /** Absent when nothing changes any more. */
+  /** The first moment after it; absent if the window is over for good. */
   untilMs: number | undefined;
 }
 
-/** What was last found of a window: most questions fall into the same span again. */
-const lastSpans = new WeakMap<MaintenanceWindow, Span>();
+/** The last result for each window, because crontabs are slow and most queries are about the same span. */
+const lastSpans = new WeakMap<MaintenanceWindow, WindowSpan>();
 
 /**
- * The window that covers a moment, and when that next changes. Pure.
- * Of several windows that cover it, the first listed. `changesMs`, Unix milliseconds, is absent when nothing changes any
- * more; while a recurring window goes on without a gap for very long it is a moment at which to ask again.
- * Throws what `parseCron` throws for a window that `checkWindows` would refuse.
+ * The first listed window that covers a moment, and the time of the next change. Pure.
+ * `changesMs`, Unix milliseconds, is absent if nothing changes any more. If a recurring window continues without a gap for very
+ * long, it is a moment at which to call this again. Throws like `parseCron` for a window that `checkWindows` refuses.
  */
 export function maintenanceAt(
   windows: readonly MaintenanceWindow[],
@@ -41,34 +40,25 @@ export function maintenanceAt(
   for (const window of windows) {
     const { covers, untilMs } = spanOf(window, nowMs);
     if (untilMs !== undefined) changesMs = Math.min(untilMs, changesMs ?? untilMs);
-    // Those listed after it cannot change the answer before it ends.
+    // Later windows can't change the answer before it ends.
     if (covers) return { window, changesMs };
   }
   return { window: undefined, changesMs };
 }
 
-/** When a window goes on, or comes next, Unix milliseconds. */
-interface ComingSpan {
-  startsMs: number;
-  endsMs: number;
-}
-
-/** What was last found, and when it was asked for. */
-const lastComing = new WeakMap<MaintenanceWindow, ComingSpan & { askedMs: number }>();
-
-/** When a window goes on, or comes next; `undefined` when it is over for good. Pure. */
-export function comingSpan(window: MaintenanceWindow, nowMs: number): ComingSpan | undefined {
-  const last = lastComing.get(window);
-  if (last && last.askedMs <= nowMs && nowMs < last.endsMs) return last;
-  const now = spanOf(window, nowMs);
-  const span = now.covers || now.untilMs === undefined ? now : findSpan(window, now.untilMs);
+/** The active or next occurrence of a window, Unix milliseconds; `undefined` if it is over for good. Pure. */
+export function comingSpan(
+  window: MaintenanceWindow,
+  nowMs: number,
+): { startsMs: number; endsMs: number } | undefined {
+  const current = spanOf(window, nowMs);
+  const isCurrent = current.covers || current.untilMs === undefined;
+  const span = isCurrent ? current : findSpan(window, current.untilMs ?? nowMs);
   if (!span.covers || span.untilMs === undefined) return undefined;
-  const found = { askedMs: nowMs, startsMs: span.fromMs, endsMs: span.untilMs };
-  lastComing.set(window, found);
-  return found;
+  return { startsMs: span.fromMs, endsMs: span.untilMs };
 }
 
-/** The windows that are not over, as they go on or come next, the first ones first. Pure. */
+/** The active or next occurrences of the windows that aren't over, the earliest first. Pure. */
 export function comingWindows(
   windows: readonly MaintenanceWindow[],
   nowMs: number,
@@ -82,13 +72,13 @@ export function comingWindows(
         ends_at: new Date(span.endsMs).toISOString(),
         timezone: 'timezone' in window ? window.timezone : 'UTC',
         repeats: !('starts_at' in window),
-        ...(window.reason !== undefined && { reason: window.reason }),
+        reason: window.reason,
       };
     })
     .sort((a, b) => (a.starts_at < b.starts_at ? -1 : a.starts_at > b.starts_at ? 1 : 0));
 }
 
-/** Windows with one more, without those that are over; `undefined` when there is no room. The same once more changes nothing. Pure. */
+/** Drops windows that are over, and adds one unless it is already there; `undefined` if there are too many. Pure. */
 export function withWindow(
   windows: readonly MaintenanceWindow[],
   added: MaintenanceWindow,
@@ -99,16 +89,14 @@ export function withWindow(
   return kept.length < MAX_WINDOWS ? [...kept, added] : undefined;
 }
 
-/** What is wrong with a window. */
 interface WindowFault {
+  /** Path in the body, such as `windows.2.cron`. */
   param: string;
+  /** Without a full stop. */
   message: string;
 }
 
-/**
- * Says what is wrong with the first window that can never be: its crontab or its zone is none. `param` is its path in
- * the body, such as `windows.2.cron`; `message` has no full stop.
- */
+/** Finds the first invalid crontab or time zone. */
 export function checkWindows(windows: readonly MaintenanceWindow[]): WindowFault | undefined {
   for (const [index, window] of windows.entries()) {
     const fault = checkWindow(window, `windows.${index}`);
@@ -117,14 +105,14 @@ export function checkWindows(windows: readonly MaintenanceWindow[]): WindowFault
   return undefined;
 }
 
-/** The same of one window, which stands at a path of the body. */
+/** `path` is the window's path in the body. */
 export function checkWindow(window: MaintenanceWindow, path: string): WindowFault | undefined {
   if (!('timezone' in window)) return undefined;
   const fault = cronFault('cron' in window ? window.cron : undefined, window.timezone);
   return fault && { param: `${path}.${fault.key}`, message: fault.message };
 }
 
-function spanOf(window: MaintenanceWindow, nowMs: number): Span {
+function spanOf(window: MaintenanceWindow, nowMs: number): WindowSpan {
   const last = lastSpans.get(window);
   if (last && last.fromMs <= nowMs && (last.untilMs === undefined || nowMs < last.untilMs)) {
     return last;
@@ -134,7 +122,7 @@ function spanOf(window: MaintenanceWindow, nowMs: number): Span {
   return span;
 }
 
-function findSpan(window: MaintenanceWindow, nowMs: number): Span {
+function findSpan(window: MaintenanceWindow, nowMs: number): WindowSpan {
   if ('cron' in window || 'weekly' in window) return recurringSpan(window, nowMs);
   const { startMs, endMs } = timesOf(window);
   return onceSpan(startMs, endMs, nowMs);
@@ -148,13 +136,12 @@ function timesOf(window: OneWindow): { startMs: number; endMs: number } {
   return { startMs, endMs: startMs + window.duration_minutes * MINUTE_MS };
 }
 
-function onceSpan(startMs: number, endMs: number, nowMs: number): Span {
+function onceSpan(startMs: number, endMs: number, nowMs: number): WindowSpan {
   if (nowMs < startMs) return { covers: false, fromMs: nowMs, untilMs: startMs };
   if (nowMs < endMs) return { covers: true, fromMs: startMs, untilMs: endMs };
   return { covers: false, fromMs: endMs, untilMs: undefined };
 }
 
-/** The times at which a window begins. */
 function startsOf(window: CronWindow | WeeklyWindow): Cron {
   const { timezone } = window;
   if ('cron' in window) return parseCron(window.cron, timezone);
@@ -164,7 +151,7 @@ function startsOf(window: CronWindow | WeeklyWindow): Cron {
   return weeklyTimes({ days, minute: hours * 60 + minutes, timezone });
 }
 
-function recurringSpan(window: CronWindow | WeeklyWindow, nowMs: number): Span {
+function recurringSpan(window: CronWindow | WeeklyWindow, nowMs: number): WindowSpan {
   const starts = startsOf(window);
   const durationMs = window.duration_minutes * MINUTE_MS;
   const startMs = starts.nextAfter(nowMs - durationMs);
@@ -174,7 +161,7 @@ function recurringSpan(window: CronWindow | WeeklyWindow, nowMs: number): Span {
   return { covers: true, fromMs: startMs, untilMs: lastEnd(starts, startMs, durationMs) };
 }
 
-/** When a window ends that began at `startMs`, if it does not begin again by then. */
+/** The end of an occurrence that began at `startMs`, or of the later ones that overlap it. */
 function lastEnd(starts: Cron, startMs: number, durationMs: number): number {
   let endMs = startMs + durationMs;
   for (let step = 0; step < LOOK_AHEAD_STEPS; step += 1) {

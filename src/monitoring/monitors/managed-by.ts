@@ -3,25 +3,28 @@ import { ErrorCode } from '../../contracts/error.ts';
 import { LEFT_KEPT_HOURS } from '../../contracts/monitoring.ts';
 import { HttpError } from '../../http/errors.ts';
 
-/** Where a monitor is declared, as it is stored with it. */
+/** The place where a monitor is declared, stored with it. */
 export const managedBy = z.object({
   file: z.string(),
   line: z.int().positive(),
-  /** What it is known by over changes of its name: its key in the file. */
+  /** The monitor's key in the file, which stays when its name changes. */
   key: z.string(),
-  /** Since when the file does not hold it any more. */
+  /** When it was removed from the file. */
   leftAtMs: z.int().optional(),
 });
-export type ManagedBy = z.infer<typeof managedBy>;
+export type StoredManagedBy = z.infer<typeof managedBy>;
 
-/** Whether two mean the same, wherever it stands in the file. */
-export function sameManagedBy(a: ManagedBy | undefined, b: ManagedBy | undefined): boolean {
+/** Compares everything except the line. */
+export function sameManagedBy(
+  a: StoredManagedBy | undefined,
+  b: StoredManagedBy | undefined,
+): boolean {
   if (a === undefined || b === undefined) return a === b;
   return a.file === b.file && a.key === b.key && a.leftAtMs === b.leftAtMs;
 }
 
-/** The 409 for who would change a monitor that a file declares: it says where to. */
-export function declaredInFile({ file, line, key, leftAtMs }: ManagedBy): HttpError {
+/** The 409 for a change to a monitor that a file declares. */
+export function declaredInFile({ file, line, key, leftAtMs }: StoredManagedBy): HttpError {
   const sentence =
     leftAtMs === undefined
       ? `This monitor is declared in ${file}, line ${line}, as ${key}, and can only be changed there. Nothing was changed here.`

@@ -1,106 +1,63 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
-import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
+import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { HttpError } from '../../http/errors.ts';
-import { CorruptDocumentError } from '../../store/errors.ts';
-import type { Changed, Store } from '../../store/store.ts';
+import type { ChangedDocument, Collection, Store } from '../../store/store.ts';
 import { isHeartbeat, type MonitorDefinition } from '../checks/check-type.ts';
 import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
-import { lostSecretsOf, secretsOf } from '../checks/secret-values.ts';
-import type { History } from '../history/history.ts';
-import { MonitorState, neverChecked, withNewTarget } from '../state/state.ts';
+import { lostSecretsOf } from '../checks/secret-values.ts';
+import type { MonitorHistory } from '../history/history.ts';
+import { createInitialState, type MonitorState, resetForNewTarget } from '../state/state.ts';
 import { type ChangeLog, openChangeLog } from './change-log.ts';
-import { openDefinitionEncryption, storedSettings } from './definition-encryption.ts';
+import { type DefinitionEncryption, openDefinitionEncryption } from './definition-encryption.ts';
 import { withoutParent } from './dependencies.ts';
 import { createToken, hashToken } from './heartbeat.ts';
-import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
-import { type ManagedBy, managedBy, sameManagedBy } from './managed-by.ts';
+import {
+  type IdempotencyKey,
+  type IdempotentCreates,
+  type KnownCreate,
+  openIdempotentCreates,
+} from './idempotency.ts';
+import { type StoredManagedBy, sameManagedBy } from './managed-by.ts';
 import { type Happening, openStates, type Settling, type Stateful } from './state-store.ts';
+import {
+  isPresent,
+  keyIsMissing,
+  type MonitorDocument,
+  monitorsCollection,
+  newMonitorId,
+  type StoredMonitor,
+} from './stored-monitor.ts';
 
-/** Monitors a service takes unless it is told otherwise. Our choice: what one process is known to check on time. */
+/** Default maximum of monitors: one process checks this many on time. */
 export const MAX_MONITORS = 10_000;
 
-/** Of most monitors, of which very many may be in memory. */
-const NO_WINDOWS: MaintenanceWindow[] = [];
+/** Monitors are divided into this many parts; one process at a time checks a part. */
+export const PARTS_COUNT = 256;
 
-/** A monitor as stored; its id is the document's. */
-const storedMonitor = (types: CheckTypes) =>
-  z.object({
-    /** Without its secrets, which `sealed` holds. */
-    definition: storedSettings(types),
-    sealed: z.string().optional(),
-    createdAtMs: z.int(),
-    /** HEARTBEAT only: the hash of its push token. */
-    tokenHash: z.string().length(64).optional(),
-    /** The create it came from, when that had an idempotency key. */
-    createId: z.string().length(64).optional(),
-    maintenance: z
-      .array(MaintenanceWindow)
-      .overwrite((windows) => (windows.length === 0 ? NO_WINDOWS : windows))
-      .default(() => NO_WINDOWS),
-    /** Of a monitor that a file declares. */
-    managedBy: managedBy.optional(),
-    /** Places that are told of it, in their one-word form. */
-    channels: z.array(z.string()).optional(),
-    /** As it was when the monitor was made; the journal of states knows what came since. */
-    state: MonitorState,
-  });
-type StoredMonitor = z.infer<ReturnType<typeof storedMonitor>>;
-
-/** What stays of a monitor that is removed until its history is gone, too: a start after a kill goes on with that. */
-const Removed = z.object({ removed: z.literal(true) });
-
-/** What the store tells of a monitor. */
-type ToldMonitor = Changed<StoredMonitor | z.infer<typeof Removed>>;
-
-/** A stored monitor. */
-interface Found {
-  id: string;
-  document: StoredMonitor;
-}
-
-const dependsOn = ({ definition }: WatchedMonitor, parent: string) =>
-  definition.depends_on?.includes(parent) === true;
-
-const isThere = (document: StoredMonitor | z.infer<typeof Removed>): document is StoredMonitor =>
-  !('removed' in document);
-
-/** A monitor in memory: what is stored, with its secrets, and what is known newer. */
+/** A monitor in memory, with its secrets and its newest state. */
 export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, Stateful {
-  /** The part of all monitors that it belongs to: each part is watched over by one process. */
   readonly part: number;
 }
 
-/** Parts that the monitors are divided into. */
-export const PARTS_COUNT = 256;
-
-const partOf = (id: string) => hash('sha256', id, 'buffer')[0] ?? 0;
-
-/** Monitors that are named when their secrets cannot be read. */
-const MAX_NAMED = 5;
-
-/** All monitors: read from memory, kept in the store. */
-export type Monitors = Awaited<ReturnType<typeof openMonitors>>;
-
-/** Who is told what becomes of the monitors, whoever did it and in whichever process. */
+/** Learns of every change to a monitor, made by any process. */
 export interface MonitorListener {
   added(monitor: WatchedMonitor): void;
-  /** Its settings or windows are others. */
+  /** The settings or maintenance windows changed. */
   edited(monitor: WatchedMonitor): void;
   removed(id: string): void;
-  /** Another process has given it a state. */
+  /** Another process changed its state. */
   changedElsewhere(monitor: WatchedMonitor, before: MonitorState): void;
 }
 
-/** What an edit makes of a monitor; what it leaves out stays. */
+/** Returns the new values of an edit; absent ones don't change. */
 export type ChangeMonitor = (monitor: WatchedMonitor) => {
   definition?: MonitorDefinition;
   maintenance?: MaintenanceWindow[];
-  /** `null` takes it out of the hands of its file. */
-  managedBy?: ManagedBy | null;
+  /** `null` releases it from its file. */
+  managedBy?: StoredManagedBy | null;
   channels?: readonly string[];
 };
 
@@ -109,531 +66,500 @@ export interface DeclaredMonitor {
   definition: MonitorDefinition;
   maintenance: MaintenanceWindow[];
   channels: readonly string[];
-  managedBy: ManagedBy;
+  managedBy: StoredManagedBy;
+}
+
+interface OpenMonitorsOptions {
+  store: Store;
+  history: Pick<MonitorHistory, 'addChanges' | 'cover' | 'forget' | 'openHours' | 'takeOpenHours'>;
+  wallMs: () => number;
+  log: Logger;
+  limit?: number;
+  types?: CheckTypes;
+  /** A shared store's clock may be set back by this much; 30 s by default. */
+  changesOverlapMs?: number;
 }
 
 /**
- * Reads all monitors into memory, which from then on follows what any process makes of them. Throws `CorruptDocumentError` when one cannot be read, or when the key of their secrets is
- * gone. What an older version stored in clear is encrypted.
+ * Reads all monitors into memory, which then follows the changes of all processes. Throws `CorruptDocumentError` if a monitor can't
+ * be read, or if the key of its secrets is missing.
  */
-export async function openMonitors(options: {
-  store: Store;
-  history: Pick<History, 'addChanges' | 'cover' | 'forget' | 'openHours' | 'takeOpenHours'>;
-  wallMs: () => number;
-  log: Logger;
-  limit?: number | undefined;
-  types?: CheckTypes;
-  /** What the clock of a shared store may be set back by without a change being missed; 30 s when absent. */
-  changesOverlapMs?: number | undefined;
-}) {
-  const { store, history, wallMs, log, limit = MAX_MONITORS, types = shippedTypes } = options;
-  const collection = store.collection(monitorsCollection(types));
-  const encryption = await openDefinitionEncryption(store, types);
-  const changeLog = await openChangeLog(store, { overlapMs: options.changesOverlapMs });
-  const monitors = new Map<string, WatchedMonitor>();
-  const idempotentCreates = openIdempotentCreates({
-    store,
-    wallMs,
-    newMonitorId: () => newId(monitors),
-    exists: (id) => monitors.has(id),
+export async function openMonitors(options: OpenMonitorsOptions): Promise<Monitors> {
+  const { store, types = shippedTypes, changesOverlapMs } = options;
+  const monitors = new Monitors({
+    ...options,
+    encryption: await openDefinitionEncryption(store, types),
+    changeLog: await openChangeLog(store, { overlapMs: changesOverlapMs }),
   });
-  /** Arrays take a fifth of the memory of sets: every process holds all monitors. */
-  const parts = Array.from({ length: PARTS_COUNT }, (): WatchedMonitor[] => []);
-  const idsByTokenHash = new Map<string, string>();
-  const shareConfig = createConfigSharing();
-  /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
-  const leaving = new Set<string>();
-  /** Waits until what was encrypted with a key that is new here is known. */
-  let unlocking: Promise<unknown> = Promise.resolve();
-  let adding = 0;
-  let listener: MonitorListener | undefined;
-  /** Of the stored monitors, those that need more than to be kept. */
-  const found = { removed: [] as string[], locked: [] as Found[], plain: [] as Found[] };
-  /** Who is told of monitors: at the start whoever reads them. */
-  let onTold: (changed: readonly ToldMonitor[]) => void = (changed) => changed.forEach(read);
+  await monitors.load();
+  return monitors;
+}
 
-  const get = (id: string) => (leaving.has(id) ? undefined : monitors.get(id));
+type ChangedMonitor = ChangedDocument<MonitorDocument>;
 
-  function keep(monitor: WatchedMonitor) {
-    monitors.set(monitor.id, monitor);
-    parts[monitor.part]?.push(monitor);
-    if (monitor.tokenHash) idsByTokenHash.set(monitor.tokenHash, monitor.id);
-  }
+/** All monitors: read from memory, kept in the store. */
+export class Monitors {
+  readonly changeLog: Pick<ChangeLog, 'mark' | 'number' | 'since' | 'cursor'>;
+  readonly #options: OpenMonitorsOptions;
+  readonly #log: Logger;
+  readonly #collection: Collection<MonitorDocument>;
+  readonly #encryption: DefinitionEncryption;
+  readonly #changeLog: ChangeLog;
+  readonly #idempotentCreates: IdempotentCreates;
+  readonly #monitors = new Map<string, WatchedMonitor>();
+  readonly #parts = Array.from({ length: PARTS_COUNT }, (): WatchedMonitor[] => []);
+  readonly #idsByTokenHash = new Map<string, string>();
+  /** Monitors that are being removed: nobody sees them, unless the store can't remove them. */
+  readonly #leaving = new Set<string>();
+  #states!: Awaited<ReturnType<typeof openStates>>;
+  #following!: Awaited<ReturnType<Collection<MonitorDocument>['follow']>>;
+  #listener: MonitorListener | undefined;
+  /** Number of monitors that are being created. */
+  #adding = 0;
+  /** Resolves when monitors that were encrypted with a new key are known. */
+  #unlocking: Promise<unknown> = Promise.resolve();
+  /** Resolves when the removals that an earlier run left unfinished are complete. */
+  #removing: Promise<unknown> = Promise.resolve();
 
-  function drop(monitor: WatchedMonitor) {
-    const { id, part, tokenHash } = monitor;
-    monitors.delete(id);
-    parts[part]?.splice(parts[part].indexOf(monitor), 1);
-    states.forget(id);
-    if (tokenHash) idsByTokenHash.delete(tokenHash);
-  }
-
-  /** What is stored of a new monitor; nothing of its secrets in clear. */
-  function documentOf({
-    id,
-    definition,
-    ...document
-  }: StoredMonitor & { id: string }): StoredMonitor {
-    return { ...document, ...encryption.encrypt(definition, id) };
-  }
-
-  /** A monitor in memory, as it is stored. */
-  function watched(id: string, document: StoredMonitor): WatchedMonitor {
-    const { sealed: _, ...rest } = document;
-    const definition = shareConfig(decrypted(id, document));
-    return { id, part: partOf(id), ...rest, definition, published: document.state };
-  }
-
-  /** Takes over what some process has made of a monitor. */
-  function take({ id, document }: ToldMonitor) {
-    const known = monitors.get(id);
-    if (document === undefined || !isThere(document)) {
-      if (!known) return;
-      drop(known);
-      changeLog.note(id);
-      listener?.removed(id);
-      if (!leaving.has(id)) forgetHistory(id);
-      return;
-    }
-    if (!known) {
-      const monitor = watched(id, document);
-      keep(monitor);
-      states.adopt(id);
-      changeLog.note(id);
-      listener?.added(monitor);
-      return;
-    }
-    const { definition, maintenance, tokenHash, managedBy, channels } = watched(id, document);
-    if (known.tokenHash !== tokenHash) {
-      if (known.tokenHash) idsByTokenHash.delete(known.tokenHash);
-      if (tokenHash) idsByTokenHash.set(tokenHash, id);
-      Object.assign(known, { tokenHash });
-    }
-    const isCheckedAlike =
-      isDeepStrictEqual(known.definition, definition) &&
-      isDeepStrictEqual(known.maintenance, maintenance);
-    const isToldAlike =
-      sameManagedBy(known.managedBy, managedBy) && isDeepStrictEqual(known.channels, channels);
-    if (isCheckedAlike && isToldAlike) return;
-    if (!isToldAlike) Object.assign(known, { managedBy, channels });
-    if (!isCheckedAlike) Object.assign(known, { definition, maintenance });
-    changeLog.note(id);
-    if (!isCheckedAlike) listener?.edited(known);
-  }
-
-  /** Another process has removed it: what this one is still writing of it must not stay. */
-  function forgetHistory(id: string) {
-    history.forget(id).catch((error: unknown) => {
-      log.error({ err: error, monitor: id }, 'could not delete the results of a removed monitor');
+  constructor(
+    options: OpenMonitorsOptions & { encryption: DefinitionEncryption; changeLog: ChangeLog },
+  ) {
+    const { store, types = shippedTypes, wallMs, log, encryption, changeLog } = options;
+    this.#options = options;
+    this.#log = log;
+    this.#collection = store.collection(monitorsCollection(types));
+    this.#encryption = encryption;
+    this.#changeLog = changeLog;
+    this.changeLog = changeLog;
+    this.#idempotentCreates = openIdempotentCreates({
+      store,
+      wallMs,
+      newMonitorId: () => newMonitorId(this.#monitors),
+      exists: (id) => this.#monitors.has(id),
     });
   }
 
-  function takeAll(changed: readonly ToldMonitor[]) {
-    for (const each of changed) {
-      const isLocked =
-        each.document !== undefined &&
-        isThere(each.document) &&
-        encryption.decrypt(each.document, each.id) === undefined;
-      if (!isLocked) {
-        take(each);
-        continue;
-      }
-      // Another process has just made the first key.
-      const taken = encryption
-        .readKey()
-        .then(() => take(each))
-        .catch((error: unknown) => {
-          log.error({ err: error, monitor: each.id }, 'could not read the secrets of a monitor');
-        });
-      unlocking = Promise.all([unlocking, taken]);
+  /** Reads the stored monitors. Call it once, first. */
+  async load(): Promise<void> {
+    const { store, history } = this.#options;
+    const stored: ChangedMonitor[] = [];
+    let onChanged = (changed: readonly ChangedMonitor[]): void => {
+      stored.push(...changed);
+    };
+    this.#following = await this.#collection.follow((changed) => onChanged(changed));
+    const all = stored.splice(0);
+    await this.#keepAll(all);
+    this.#states = await openStates({
+      store,
+      monitors: this.#monitors,
+      history,
+      changeLog: this.#changeLog,
+      onOther: (id, before) => {
+        const monitor = this.get(id);
+        if (monitor) this.#listener?.changedElsewhere(monitor, before);
+      },
+      log: this.#log,
+    });
+    onChanged = (changed) => this.#adoptAll(changed);
+    this.#adoptAll(stored);
+    // From now on this process knows changes that others may not know.
+    await this.#changeLog.mark();
+    const removed = all.filter(({ document }) => document && !isPresent(document));
+    // In the background, because it waits until the history is read.
+    this.#removing = Promise.all(removed.map(({ id }) => this.#deleteRest(id)));
+  }
+
+  async #keepAll(all: readonly ChangedMonitor[]) {
+    const stored = all
+      .flatMap(({ id, document }) => (isPresent(document) ? [{ id, document }] : []))
+      .sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
+    const locked = stored.filter(({ id, document }) => !this.#encryption.decrypt(document, id));
+    if (locked.length > 0) await this.#giveUpSecrets(locked);
+    for (const { id, document } of stored) this.#keep(this.#watchedMonitor(id, document));
+  }
+
+  /** Refuses to start with a wrong key, unless an operator declared the right one lost. */
+  async #giveUpSecrets(locked: ReadonlyArray<{ id: string; document: StoredMonitor }>) {
+    const { key } = this.#options.store;
+    if ((await key.read()) !== 'given up') {
+      throw keyIsMissing(
+        key.place,
+        locked.map(({ document }) => document),
+      );
+    }
+    for (const { id, document } of locked) {
+      const { name } = document.definition;
+      const secrets = lostSecretsOf(document.definition);
+      this.#log.error(
+        { monitor: id, name, secrets },
+        'the secrets of a monitor are lost; enter them again',
+      );
+      await this.#collection.update(id, (current) =>
+        isPresent(current) ? { ...current, sealed: undefined } : current,
+      );
     }
   }
 
-  /** All settings of a stored monitor; with a key that is not theirs, what stands in the place of its secrets. */
-  const decrypted = (id: string, document: StoredMonitor) =>
-    encryption.decrypt(document, id) ?? document.definition;
+  /** Replaces the listener. */
+  listen(listener: MonitorListener): void {
+    this.#listener = listener;
+  }
 
-  /** Encrypts what an older version stored in clear. */
-  async function encryptStored({ id, document: { definition } }: Found) {
-    await encryption.prepare(definition);
-    await collection.erase(id, (current) => {
-      if (current === undefined || !isThere(current) || !isPlain(current)) return current;
-      return { ...current, ...encryption.encrypt(current.definition, id) };
+  /**
+   * Resolves when all earlier changes of other processes are known here; with `notes` the times of their last checks, too.
+   * `undefined` if there are no other processes.
+   */
+  catchUp(options?: { notes?: boolean }): Promise<void> | undefined {
+    const definitions = this.#following.catchUp();
+    const states = this.#states.catchUp(options);
+    if (!definitions && !states) return undefined;
+    return Promise.all([definitions, states]).then(async () => {
+      await this.#unlocking;
     });
   }
 
-  /** Takes a monitor that is removed out of what others depend on. */
-  async function forgetParent(parent: string) {
-    const children = [...monitors.values()].filter((monitor) => dependsOn(monitor, parent));
-    for (const { id } of children) {
-      await collection.erase(id, (current) => {
-        if (current === undefined || !isThere(current)) return current;
-        const { sealed: _, ...rest } = current;
-        const definition = withoutParent(decrypted(id, current), parent);
-        return { ...rest, ...encryption.encrypt(definition, id) };
-      });
-    }
+  /** In the order of their creation. */
+  all(): WatchedMonitor[] {
+    const all = [...this.#monitors.values()];
+    return this.#leaving.size === 0 ? all : all.filter(({ id }) => !this.#leaving.has(id));
   }
 
-  /** Removes what is left of a monitor whose document says that it is removed, and then that. */
-  async function removeRest(id: string) {
+  /** In no particular order. */
+  ofParts(parts: Iterable<number>): WatchedMonitor[] {
+    return [...parts]
+      .flatMap((part) => this.#parts[part] ?? [])
+      .filter(({ id }) => !this.#leaving.has(id));
+  }
+
+  count(): number {
+    return this.#monitors.size - this.#leaving.size;
+  }
+
+  get(id: string): WatchedMonitor | undefined {
+    return this.#leaving.has(id) ? undefined : this.#monitors.get(id);
+  }
+
+  byToken(token: string): WatchedMonitor | undefined {
+    return this.get(this.#idsByTokenHash.get(hashToken(token)) ?? '');
+  }
+
+  /**
+   * Stores a new monitor; `token` exists only in this answer. With an idempotency key, a repeat within 24 hours returns
+   * the same monitor and token. Throws a 409 if there are too many, or if the key came with another body.
+   */
+  async add(
+    definition: MonitorDefinition,
+    idempotency?: IdempotencyKey,
+  ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }> {
+    if (idempotency === undefined) return await this.#create(definition, undefined);
+    return await this.#idempotentCreates.run(idempotency, definition, (known) =>
+      this.#create(definition, known),
+    );
+  }
+
+  async #create(definition: MonitorDefinition, known: KnownCreate | undefined) {
+    const token = tokenFor(definition, known);
+    const before = known && this.get(known.monitor);
+    if (before) {
+      // The token of the create is no longer valid once it was renewed.
+      const isValid = token !== undefined && hashToken(token) === before.tokenHash;
+      return { monitor: before, token: isValid ? token : undefined, repeated: true };
+    }
+    const id = known?.monitor ?? newMonitorId(this.#monitors);
+    const { monitor, isFirst } = await this.#addNew(id, {
+      definition,
+      tokenHash: token && hashToken(token),
+      createId: known?.id,
+      maintenance: [],
+    });
+    return { monitor, token, repeated: !isFirst };
+  }
+
+  /** Stores a new monitor. If another process stored one with this ID first, changes nothing, and `isFirst` is false. */
+  async #addNew(
+    id: string,
+    created: Omit<StoredMonitor, 'createdAtMs' | 'state' | 'sealed'>,
+  ): Promise<{ monitor: WatchedMonitor; isFirst: boolean }> {
+    const { limit = MAX_MONITORS, wallMs } = this.#options;
+    if (this.#monitors.size + this.#adding >= limit) throw tooManyMonitors(limit);
+    const { definition } = created;
+    const nowMs = wallMs();
+    const awaitedFromMs = isHeartbeat(definition) ? nowMs : undefined;
+    const state = { ...createInitialState(nowMs), awaitedFromMs };
+    let isFirst = false;
+    this.#adding += 1;
     try {
-      await forgetParent(id);
-      await history.forget(id);
-      await collection.update(id, () => undefined);
+      await this.#encryption.prepare(definition);
+      await this.#collection.update(id, (current) => {
+        // Another process may have received a repeat at the same moment.
+        isFirst = current === undefined;
+        const encrypted = this.#encryption.encrypt(definition, id);
+        return current ?? { ...created, ...encrypted, createdAtMs: nowMs, state };
+      });
+    } finally {
+      this.#adding -= 1;
+    }
+    // The monitor of another process may not be known here yet.
+    if (!isFirst) await this.#following.catchUp();
+    const monitor = this.get(id);
+    if (monitor === undefined)
+      throw new Error(`The monitor ${id} was removed while it was created.`);
+    if (isFirst) this.#log.info({ monitor: id, type: definition.check_type }, 'monitor created');
+    return { monitor, isFirst };
+  }
+
+  /**
+   * Stores the values that `change` returns; `undefined` if there is no such monitor. It may call `change` more than once, and
+   * throws what that throws. A monitor with a new target is PENDING. Changes nothing if storing fails.
+   */
+  async edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined> {
+    const monitor = this.get(id);
+    if (monitor === undefined) return undefined;
+    let { target } = monitor.definition;
+    await this.#encryption.prepare(change(monitor).definition ?? monitor.definition);
+    // `erase`, because a replaced secret must not remain in any file.
+    const document = await this.#collection.erase(id, (current) => {
+      if (!isPresent(current)) return current;
+      const { sealed: _, ...rest } = current;
+      const definition = this.#decrypt(id, current);
+      target = definition.target;
+      const { maintenance, managedBy, channels } = current;
+      const wanted = change({ ...monitor, definition, maintenance, managedBy, channels });
+      const newChannels = wanted.channels ?? channels ?? [];
+      return {
+        ...rest,
+        ...this.#encryption.encrypt(wanted.definition ?? definition, id),
+        maintenance: wanted.maintenance ?? maintenance,
+        managedBy: wanted.managedBy === undefined ? managedBy : (wanted.managedBy ?? undefined),
+        channels: newChannels.length > 0 ? [...newChannels] : undefined,
+      };
+    });
+    if (document === undefined || this.#monitors.get(id) !== monitor) return undefined;
+    if (monitor.definition.target !== target) await this.#restart(monitor);
+    return monitor;
+  }
+
+  /** Makes a monitor PENDING because of its new target. The target of a heartbeat is only a label. */
+  async #restart({ id, definition }: WatchedMonitor) {
+    if (isHeartbeat(definition)) return;
+    const nowMs = this.#options.wallMs();
+    const settled = this.settle(id, (before) => resetForNewTarget(before, nowMs), { always: true });
+    // The edit is stored; the next check stores the state at the latest.
+    await settled?.saved?.catch((error: unknown) => {
+      this.#log.error({ err: error, monitor: id }, 'could not store the state of a new target yet');
+    });
+  }
+
+  /** Creates or changes a monitor with an ID that the caller chooses. Throws a 409 if there are too many. */
+  async declare(id: string, declared: DeclaredMonitor): Promise<WatchedMonitor | undefined> {
+    if (this.get(id) === undefined) {
+      const token = tokenFor(declared.definition, undefined);
+      const { monitor, isFirst } = await this.#addNew(id, {
+        ...declared,
+        channels: declared.channels.length > 0 ? [...declared.channels] : undefined,
+        tokenHash: token && hashToken(token),
+      });
+      if (isFirst) return monitor;
+    }
+    return await this.edit(id, () => declared);
+  }
+
+  /** Updates the line of a declared monitor in memory; the next edit stores it. */
+  locate(id: string, place: { file: string; line: number }): void {
+    const monitor = this.get(id);
+    if (monitor?.managedBy) monitor.managedBy = { ...monitor.managedBy, ...place };
+  }
+
+  /**
+   * Replaces a heartbeat's token; the new one exists only in this answer. `undefined` if there is no such monitor. Changes
+   * nothing if storing fails.
+   */
+  async renewToken(id: string): Promise<string | undefined> {
+    const monitor = this.get(id);
+    if (monitor === undefined) return undefined;
+    const { token, tokenHash } = createToken();
+    const document = await this.#collection.update(id, (current) =>
+      isPresent(current) ? { ...current, tokenHash } : current,
+    );
+    if (document === undefined || this.#monitors.get(id) !== monitor) return undefined;
+    this.#log.info({ monitor: id }, 'push token renewed');
+    return token;
+  }
+
+  /**
+   * Removes a monitor, its token and its history, so that soon no file contains any of it, even after a kill. Returns false if
+   * there is no such monitor. It remains if storing fails.
+   */
+  async remove(id: string): Promise<boolean> {
+    const monitor = this.get(id);
+    if (monitor === undefined) return false;
+    this.#leaving.add(id);
+    this.#changeLog.setUnstored(id, true);
+    try {
+      const { createId } = monitor;
+      if (createId !== undefined) await this.#idempotentCreates.markRemoved(createId);
+      await this.#collection.erase(id, (current) => current && { removed: true as const });
+    } finally {
+      this.#leaving.delete(id);
+      this.#changeLog.setUnstored(id, false);
+    }
+    this.#log.info({ monitor: id }, 'monitor removed');
+    await this.#deleteRest(id);
+    return true;
+  }
+
+  /** Deletes everything else about a removed monitor, and then its document. */
+  async #deleteRest(id: string) {
+    try {
+      await this.#removeFromDependencies(id);
+      await this.#options.history.forget(id);
+      await this.#collection.update(id, () => undefined);
     } catch (error) {
-      log.error(
+      this.#log.error(
         { err: error, monitor: id },
         'could not delete the history of a removed monitor; the next start tries again',
       );
     }
   }
 
-  /** Nothing goes on with a wrong key, unless whoever runs this has said that the right one is gone for good. */
-  async function giveUpSecrets(locked: readonly Found[]) {
-    if ((await store.key.read()) !== 'given up') throw keyIsGone(store.key.place, locked);
-    for (const { id, document } of locked) {
-      const { name } = document.definition;
-      const secrets = lostSecretsOf(document.definition);
-      log.error(
-        { monitor: id, name, secrets },
-        'the secrets of a monitor are lost; enter them again',
-      );
-      await collection.update(id, (current) => {
-        if (current === undefined || !isThere(current)) return current;
+  async #removeFromDependencies(parent: string) {
+    for (const { id, definition } of [...this.#monitors.values()]) {
+      if (!definition.depends_on?.includes(parent)) continue;
+      await this.#collection.erase(id, (current) => {
+        if (!isPresent(current)) return current;
         const { sealed: _, ...rest } = current;
-        return rest;
+        const changed = withoutParent(this.#decrypt(id, current), parent);
+        return { ...rest, ...this.#encryption.encrypt(changed, id) };
       });
     }
   }
 
-  /** Keeps what is found at the start; with very many, nothing else is held of them for longer than it takes. */
-  function read({ id, document }: ToldMonitor) {
-    if (document === undefined) return;
-    if (!isThere(document)) {
-      found.removed.push(id);
+  /** Adopts the result of a check or ping, like `settle` of the states; `undefined` if there is no such monitor. */
+  settle(id: string, happening: Happening, options: Settling = {}) {
+    const monitor = this.get(id);
+    return monitor && this.#states.settle(monitor, happening, options);
+  }
+
+  /** Resolves when every state settled so far was written, or refused. */
+  async written(id: string): Promise<void> {
+    await this.#states.written(id);
+  }
+
+  /** Resolves when no state is being written. */
+  async idle(): Promise<void> {
+    await this.#states.idle();
+  }
+
+  /** Forgets creates that can't be repeated any more. */
+  async prune(nowMs: number): Promise<void> {
+    await this.#idempotentCreates.prune(nowMs);
+  }
+
+  /** Resolves when nothing is being written. */
+  async close(): Promise<void> {
+    this.#following.stop();
+    await this.#removing;
+    await this.idle();
+  }
+
+  #adoptAll(changed: readonly ChangedMonitor[]) {
+    for (const one of changed) {
+      const { id, document } = one;
+      const isLocked = isPresent(document) && !this.#encryption.decrypt(document, id);
+      if (!isLocked) {
+        this.#adopt(one);
+        continue;
+      }
+      // Another process has just created the first key.
+      const unlocked = this.#encryption
+        .readKey()
+        .then(() => this.#adopt(one))
+        .catch((error: unknown) => {
+          this.#log.error({ err: error, monitor: id }, 'could not read the secrets of a monitor');
+        });
+      this.#unlocking = Promise.all([this.#unlocking, unlocked]);
+    }
+  }
+
+  /** Adopts a stored change, made by any process. */
+  #adopt({ id, document }: ChangedMonitor) {
+    const known = this.#monitors.get(id);
+    if (!isPresent(document)) {
+      if (known) this.#drop(known);
       return;
     }
-    if (encryption.decrypt(document, id) === undefined) found.locked.push({ id, document });
-    if (isPlain(document)) found.plain.push({ id, document });
-    keep(watched(id, document));
+    const monitor = this.#watchedMonitor(id, document);
+    if (known) return this.#adoptEdit(known, monitor);
+    this.#keep(monitor);
+    this.#states.adopt(id);
+    this.#changeLog.note(id);
+    this.#listener?.added(monitor);
   }
 
-  const following = await collection.follow((changed) => onTold(changed));
-  const changedSoFar: ToldMonitor[] = [];
-  onTold = (changed) => changedSoFar.push(...changed);
-  if (found.locked.length > 0) await giveUpSecrets(found.locked);
-  const inOrder = [...monitors.values()].sort((a, b) => a.createdAtMs - b.createdAtMs);
-  monitors.clear();
-  for (const monitor of inOrder) monitors.set(monitor.id, monitor);
-  await Promise.all(found.plain.map(encryptStored)).catch((error) => {
-    log.error(
-      { err: error },
-      'could not encrypt the secrets of monitors, so they are stored in plain text; the next start tries again',
-    );
-  });
-  const states = await openStates({
-    store,
-    monitors,
-    history,
-    changeLog,
-    onOther(id, before) {
-      const monitor = get(id);
-      if (monitor) listener?.changedElsewhere(monitor, before);
-    },
-    log,
-  });
-  onTold = takeAll;
-  takeAll(changedSoFar.splice(0));
-  // From now on this process can tell what others do not know.
-  await changeLog.mark();
-  // In the background: it waits for what is read of the history.
-  const removing = Promise.all(found.removed.map(removeRest));
-
-  function settle(id: string, happening: Happening, options: Settling = {}) {
-    const monitor = get(id);
-    return monitor && states.settle(monitor, happening, options);
-  }
-
-  async function create(definition: MonitorDefinition, known: KnownCreate | undefined) {
-    const before = known && get(known.monitor);
-    if (before) {
-      const token = tokenFor(definition, known);
-      // Once it has been renewed, the token of the create is that of nothing.
-      const isItsOwn = token !== undefined && hashToken(token) === before.tokenHash;
-      return { monitor: before, token: isItsOwn ? token : undefined, repeated: true };
+  #adoptEdit(known: WatchedMonitor, changed: WatchedMonitor) {
+    const { id } = known;
+    const { definition, maintenance, tokenHash, managedBy, channels } = changed;
+    if (known.tokenHash !== tokenHash) {
+      if (known.tokenHash) this.#idsByTokenHash.delete(known.tokenHash);
+      if (tokenHash) this.#idsByTokenHash.set(tokenHash, id);
+      known.tokenHash = tokenHash;
     }
-    const token = tokenFor(definition, known);
-    const { monitor, isFirst } = await addNew(known?.monitor ?? newId(monitors), {
-      definition,
-      ...(token !== undefined && { tokenHash: hashToken(token) }),
-      ...(known && { createId: known.id }),
-      maintenance: [],
-    });
-    return { monitor, token, repeated: !isFirst };
+    const isCheckedAlike =
+      isDeepStrictEqual(known.definition, definition) &&
+      isDeepStrictEqual(known.maintenance, maintenance);
+    const isListedAlike =
+      sameManagedBy(known.managedBy, managedBy) && isDeepStrictEqual(known.channels, channels);
+    if (!isListedAlike) Object.assign(known, { managedBy, channels });
+    if (!isCheckedAlike) Object.assign(known, { definition, maintenance });
+    if (!isCheckedAlike || !isListedAlike) this.#changeLog.note(id);
+    if (!isCheckedAlike) this.#listener?.edited(known);
   }
 
-  /** Stores a new monitor; of one with this id that some process has stored before, `isFirst` is false and nothing is changed. */
-  async function addNew(
-    id: string,
-    made: Omit<StoredMonitor, 'createdAtMs' | 'state' | 'sealed'>,
-  ): Promise<{ monitor: WatchedMonitor; isFirst: boolean }> {
-    if (monitors.size + adding >= limit) throw tooMany(limit);
-    const { definition } = made;
-    const nowMs = wallMs();
-    const isJob = isHeartbeat(definition);
-    const state = { ...neverChecked(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
-    let isFirst = false;
-    adding += 1;
-    try {
-      await encryption.prepare(definition);
-      await collection.update(id, (current) => {
-        // A repeat that another process has taken at the same moment may have been faster.
-        isFirst = current === undefined;
-        return current ?? documentOf({ id, ...made, createdAtMs: nowMs, state });
-      });
-    } finally {
-      adding -= 1;
-    }
-    // What another process has made is perhaps not known here yet.
-    if (!isFirst) await following.catchUp();
-    const monitor = get(id);
-    if (monitor === undefined)
-      throw new Error(`The monitor ${id} was removed while it was created.`);
-    if (isFirst) log.info({ monitor: id, type: definition.check_type }, 'monitor created');
-    return { monitor, isFirst };
+  #keep(monitor: WatchedMonitor) {
+    this.#monitors.set(monitor.id, monitor);
+    this.#parts[monitor.part]?.push(monitor);
+    if (monitor.tokenHash) this.#idsByTokenHash.set(monitor.tokenHash, monitor.id);
   }
 
-  async function edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined> {
-    const monitor = get(id);
-    if (monitor === undefined) return undefined;
-    let wanted = change(monitor);
-    let { target } = monitor.definition;
-    await encryption.prepare(wanted.definition ?? monitor.definition);
-    // A secret that is replaced is one that is removed.
-    const document = await collection.erase(id, (current) => {
-      if (current === undefined || !isThere(current)) return current;
-      const { sealed: _, managedBy: ofFile, channels: told, ...rest } = current;
-      const before = decrypted(id, current);
-      target = before.target;
-      wanted = change({
-        ...monitor,
-        definition: before,
-        ...{ maintenance: current.maintenance, managedBy: ofFile, channels: told },
-      });
-      const { definition = before, maintenance = current.maintenance } = wanted;
-      const managedBy = wanted.managedBy === undefined ? ofFile : (wanted.managedBy ?? undefined);
-      const channels = wanted.channels ?? told;
-      return {
-        ...rest,
-        ...encryption.encrypt(definition, id),
-        maintenance,
-        ...(managedBy && { managedBy }),
-        ...(channels && channels.length > 0 && { channels: [...channels] }),
-      };
-    });
-    if (document === undefined || monitors.get(id) !== monitor) return undefined;
-    // The target of a heartbeat is only a word.
-    const isOther = monitor.definition.target !== target;
-    if (isOther && !isHeartbeat(monitor.definition)) {
-      // The edit itself is stored; the state is with the next check at the latest.
-      const nowMs = wallMs();
-      const settled = settle(id, (before) => withNewTarget(before, nowMs), { always: true });
-      await settled?.saved?.catch((error: unknown) => {
-        log.error({ err: error, monitor: id }, 'could not store the state of a new target yet');
-      });
-    }
-    return monitor;
-  }
-
-  return {
-    /** Has whoever checks them told what becomes of them. One listens. */
-    listen(to: MonitorListener): void {
-      listener = to;
-    },
-    /**
-     * Resolves when all that other processes have done until now is known here; with `notes` when they last checked, too.
-     * `undefined` where there are no others.
-     */
-    catchUp(options?: { notes?: boolean }): Promise<void> | undefined {
-      const definitions = following.catchUp();
-      const newest = states.catchUp(options);
-      if (!definitions && !newest) return undefined;
-      return Promise.all([definitions, newest]).then(async () => {
-        await unlocking;
-      });
-    },
-    /** In the order they were made. */
-    all: () => {
-      const all = [...monitors.values()];
-      return leaving.size === 0 ? all : all.filter(({ id }) => !leaving.has(id));
-    },
-    /** Those of some parts, in no order that means anything. */
-    ofParts: (some: Iterable<number>): WatchedMonitor[] =>
-      [...some].flatMap((part) => parts[part] ?? []).filter(({ id }) => !leaving.has(id)),
-    count: () => monitors.size - leaving.size,
-    get,
-    changeLog: changeLog as Pick<ChangeLog, 'mark' | 'number' | 'since' | 'cursor'>,
-    byToken: (token: string) => get(idsByTokenHash.get(hashToken(token)) ?? ''),
-    /**
-     * Stores a new monitor; `token` exists only in this answer. With an idempotency key, a repeat within 24 hours gives
-     * the same monitor and token. Throws a 409 when there are too many, or when the key came with another body.
-     */
-    async add(
-      definition: MonitorDefinition,
-      idempotency?: IdempotencyKey,
-    ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }> {
-      if (idempotency === undefined) return await create(definition, undefined);
-      return await idempotentCreates.run(idempotency, definition, (known) =>
-        create(definition, known),
+  #drop(monitor: WatchedMonitor) {
+    const { id, tokenHash } = monitor;
+    const part = this.#parts[monitor.part] ?? [];
+    this.#monitors.delete(id);
+    part.splice(part.indexOf(monitor), 1);
+    this.#states.forget(id);
+    if (tokenHash) this.#idsByTokenHash.delete(tokenHash);
+    this.#changeLog.note(id);
+    this.#listener?.removed(id);
+    if (this.#leaving.has(id)) return;
+    // Another process removed it: results that this one is still writing must not remain.
+    this.#options.history.forget(id).catch((error: unknown) => {
+      this.#log.error(
+        { err: error, monitor: id },
+        'could not delete the results of a removed monitor',
       );
-    },
-    /**
-     * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
-     * throws is thrown. A check of another target begins again: PENDING. When storing fails nothing has changed.
-     */
-    edit,
-    /**
-     * Stores a monitor that a file declares; of one with this id that is there already, what the file declares now. The id is for
-     * the caller to choose. Throws a 409 when there are too many.
-     */
-    async declare(id: string, declared: DeclaredMonitor): Promise<WatchedMonitor | undefined> {
-      if (get(id) === undefined) {
-        const { channels, ...made } = declared;
-        const token = tokenFor(made.definition, undefined);
-        const { monitor, isFirst } = await addNew(id, {
-          ...made,
-          ...(channels.length > 0 && { channels: [...channels] }),
-          ...(token !== undefined && { tokenHash: hashToken(token) }),
-        });
-        if (isFirst) return monitor;
-      }
-      return await edit(id, () => declared);
-    },
-    /** Says where a monitor of a file stands in it by now, for whoever asks this process; it is stored with the next edit. */
-    locate(id: string, place: { file: string; line: number }): void {
-      const monitor = get(id);
-      if (monitor?.managedBy) monitor.managedBy = { ...monitor.managedBy, ...place };
-    },
-    /**
-     * Gives a heartbeat another token, which exists only in this answer; the one before counts no more. `undefined` when there
-     * is no such monitor. When storing fails nothing has changed.
-     */
-    async renewToken(id: string): Promise<string | undefined> {
-      const monitor = get(id);
-      if (monitor === undefined) return undefined;
-      const { token, tokenHash } = createToken();
-      const document = await collection.update(id, (current) =>
-        current && isThere(current) ? { ...current, tokenHash } : current,
-      );
-      if (document === undefined || monitors.get(id) !== monitor) return undefined;
-      log.info({ monitor: id }, 'push token renewed');
-      return token;
-    },
-    /**
-     * Removes a monitor, its token and its history, of which soon no file holds anything, over a kill too; false when there is
-     * none. When storing fails it is still there.
-     */
-    async remove(id: string): Promise<boolean> {
-      const monitor = get(id);
-      if (monitor === undefined) return false;
-      leaving.add(id);
-      changeLog.setUnstored(id, true);
-      try {
-        if (monitor.createId !== undefined) await idempotentCreates.markRemoved(monitor.createId);
-        await collection.erase(id, (current) => current && { removed: true as const });
-      } finally {
-        leaving.delete(id);
-        changeLog.setUnstored(id, false);
-      }
-      log.info({ monitor: id }, 'monitor removed');
-      await removeRest(id);
-      return true;
-    },
-    /** Takes over what a check or ping made of a monitor, as the store of states does; of one that is gone nothing is kept. */
-    settle,
-    /** Resolves when what was settled until now has been written, or refused. */
-    written: states.written,
-    /** Resolves when no state is being written. */
-    idle: states.idle,
-    /** Forgets creates that nobody repeats any more. */
-    prune: (nowMs: number) => idempotentCreates.prune(nowMs),
-    /** Resolves when nothing is being written. */
-    async close(): Promise<void> {
-      following.stop();
-      await removing;
-      await states.idle();
-    },
-  };
-}
-
-/**
- * The monitors that are stored, with their secrets, for who does not watch them: nothing is changed and nothing is followed. Throws
- * `CorruptDocumentError` when one cannot be read or the key of its secrets is not there.
- */
-export async function readMonitors(store: Store, types: CheckTypes = shippedTypes) {
-  const collection = store.collection(monitorsCollection(types));
-  const encryption = await openDefinitionEncryption(store, types);
-  const found: Array<{ id: string } & Omit<StoredMonitor, 'sealed' | 'state'>> = [];
-  for (const { id, document } of await collection.list()) {
-    if (!isThere(document)) continue;
-    const definition = encryption.decrypt(document, id);
-    if (definition === undefined) throw keyIsGone(store.key.place, [{ id, document }]);
-    found.push({ ...document, id, definition });
+    });
   }
-  return found.sort((a, b) => a.createdAtMs - b.createdAtMs);
-}
 
-const monitorsCollection = (types: CheckTypes) => ({
-  name: 'monitors',
-  schema: z.union([storedMonitor(types), Removed]),
-  // 2: secrets are encrypted. An older program would send what stands in their place.
-  version: 2,
-  whenCorrupt: 'refuse' as const,
-});
+  #watchedMonitor(id: string, document: StoredMonitor): WatchedMonitor {
+    const { sealed: _, ...rest } = document;
+    const definition = this.#decrypt(id, document);
+    const part = hash('sha256', id, 'buffer')[0] ?? 0;
+    return { id, part, ...rest, definition, published: document.state };
+  }
 
-/** Different settings that are remembered. */
-const MAX_CONFIGS = 1_000;
-
-/** Equal settings are one object in memory: most monitors have what is set by itself, and every process holds all monitors. */
-function createConfigSharing() {
-  const configs = new Map<string, unknown>();
-  return <T extends MonitorDefinition>(definition: T): T => {
-    // What is remembered must not keep a secret that is gone.
-    if (secretsOf(definition).length > 0) return definition;
-    const text = JSON.stringify([definition.check_type, definition.config]);
-    const config = (configs.get(text) ?? definition.config) as T['config'];
-    if (configs.size < MAX_CONFIGS) configs.set(text, config);
-    return { ...definition, config };
-  };
+  /** All settings; with a wrong key, those with placeholders for the secrets. */
+  #decrypt(id: string, document: StoredMonitor): MonitorDefinition {
+    return this.#encryption.decrypt(document, id) ?? document.definition;
+  }
 }
 
 const tokenFor = (definition: MonitorDefinition, known: KnownCreate | undefined) =>
   isHeartbeat(definition) ? (known?.token ?? createToken().token) : undefined;
 
-const tooMany = (limit: number) =>
+const tooManyMonitors = (limit: number) =>
   new HttpError(
     409,
     ErrorCode.limitReached,
     `This service already holds ${limit} monitors, its maximum. The monitor was not created. Remove one that you no ` +
       'longer need.',
   );
-
-/** Secrets stand in it as they are. */
-const isPlain = ({ definition, sealed }: StoredMonitor) =>
-  sealed === undefined && secretsOf(definition).length > 0;
-
-function keyIsGone(place: string, locked: readonly Found[]) {
-  const names = locked.slice(0, MAX_NAMED).map(({ document }) => document.definition.name);
-  const more = locked.length - names.length;
-  return new CorruptDocumentError(
-    `The key in ${place} is missing, or is not the key that encrypted the secrets of these monitors: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Restore that file from a backup. If the key is gone for good, write the word lost into the file: Askwatch then starts, and each of these monitors says which values to enter again.`,
-  );
-}
-
-function newId(taken: ReadonlyMap<string, unknown>): string {
-  for (;;) {
-    const id = `mon_${randomBytes(8).toString('hex')}`;
-    if (!taken.has(id)) return id;
-  }
-}

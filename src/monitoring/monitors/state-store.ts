@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { MonitorStatus } from '../../contracts/monitoring.ts';
-import type { Registers, RegisterValue, Store } from '../../store/store.ts';
-import type { History } from '../history/history.ts';
+import type { SharedValue, SharedValues, Store } from '../../store/store.ts';
+import type { MonitorHistory } from '../history/history.ts';
 import { isOfIncident } from '../history/incidents.ts';
-import { MonitorState, StatusChange, type Step } from '../state/state.ts';
+import { MonitorState, StatusChange, type StatusStep } from '../state/state.ts';
 import type { ChangeLog } from './change-log.ts';
 import { awaitsFirstPing } from './heartbeat.ts';
 
-/** The registers that they stand in. */
+/** Name of the shared values. */
 export const STATES = 'monitor-states';
 
-/** What must last of a monitor at one moment. */
+/** Durable part of a monitor. */
 const StoredState = z.object({
   state: MonitorState,
   /** Changes up to this state that may not be part of its incidents yet, in order. */
@@ -19,7 +19,7 @@ const StoredState = z.object({
 });
 type StoredState = z.infer<typeof StoredState>;
 
-/** The same with the hours that are not stored yet, as its history gives them. */
+/** The stored state, and hours that the history hasn't stored yet. */
 interface Stored {
   value: StoredState;
   extra: unknown;
@@ -46,10 +46,10 @@ export interface Stateful {
 }
 
 /**
- * What happened to a monitor, as what it makes of a state. It may run again, when another process has stored a state meanwhile.
- * Pure.
+ * An event of a monitor, as a function from the old state to the new one. It may run again after another process has
+ * stored a state. Pure.
  */
-export type Happening = (state: MonitorState) => Step;
+export type Happening = (state: MonitorState) => StatusStep;
 
 /** How a state is to be kept. */
 export interface Settling {
@@ -57,28 +57,28 @@ export interface Settling {
   orNothing?: boolean;
 }
 
-/** What is being stored of a monitor, or could not be. */
+/** A monitor's changes that are being stored, or couldn't be. */
 interface Unsettled {
-  /** What happened since the state that is stored, in order. */
+  /** Events since the stored state, in order. */
   happenings: Happening[];
-  /** How many happenings came before those: with it each has a number. */
+  /** Number of events before those, so that each has a number. */
   past: number;
   /** Changes that may not be part of their incidents yet, in order. */
   changes: StatusChange[];
-  /** Something of it must last. */
+  /** At least one change must be durable. */
   mustLast: boolean;
   writing: number;
   /** When all writes have ended. */
   written: Promise<unknown>;
-  /** Up to which happening others see, and up to which it is stored. */
+  /** Numbers of the last published and the last stored event. */
   published: number;
   stored: number;
 }
 
-/** Statuses from which on the result before says nothing: of its target, or of the time. */
+/** A result from before such a status says nothing about the target any more. */
 const ENDS_WORTH: ReadonlySet<MonitorStatus> = new Set(['PAUSED', 'MAINTENANCE', 'PENDING']);
 
-/** Who is told that another process has given a monitor a state. */
+/** Called after another process has changed the state of a monitor. */
 export type OnOtherState = (id: string, before: MonitorState) => void;
 
 /**
@@ -89,7 +89,7 @@ export type OnOtherState = (id: string, before: MonitorState) => void;
 export async function openStates(options: {
   store: Store;
   monitors: ReadonlyMap<string, Stateful>;
-  history: Pick<History, 'addChanges' | 'cover' | 'openHours' | 'takeOpenHours'>;
+  history: Pick<MonitorHistory, 'addChanges' | 'cover' | 'openHours' | 'takeOpenHours'>;
   changeLog: Pick<ChangeLog, 'note' | 'setUnstored'>;
   onOther?: OnOtherState;
   log: Logger;
@@ -98,17 +98,17 @@ export async function openStates(options: {
   const unsettled = new Map<string, Unsettled>();
   const early = new Map<string, Stored>();
   const repairs = new Set<Promise<void>>();
-  const registers: Registers = await store.registers<StoredState>({
+  const values: SharedValues = await store.sharedValues<StoredState>({
     name: STATES,
     schema: StoredState,
-    newest,
-    told,
+    current,
+    onStored,
   });
-  for (const id of early.keys()) registers.remove(id);
+  for (const id of early.keys()) values.delete(id);
   early.clear();
 
   /** The state to be stored, and what follows once it is. */
-  function newest(id: string): RegisterValue<StoredState> | undefined {
+  function current(id: string): SharedValue<StoredState> | undefined {
     const monitor = monitors.get(id);
     if (monitor === undefined) return undefined;
     const own = unsettled.get(id);
@@ -118,7 +118,7 @@ export async function openStates(options: {
     return {
       value: { state, ...(changes.length > 0 && { changes }) },
       extra: history.openHours(id),
-      ended(isStored) {
+      onEnd(isStored) {
         if (!own) return;
         // When it was refused, too.
         if (upTo > own.published) publish(monitor, state);
@@ -144,7 +144,7 @@ export async function openStates(options: {
   }
 
   /** The state of a monitor that the store has, and another process gave it. */
-  function told(id: string, stored: Stored) {
+  function onStored(id: string, stored: Stored) {
     const monitor = monitors.get(id);
     if (monitor === undefined) {
       if (early.size < MAX_EARLY) early.set(id, stored);
@@ -153,7 +153,7 @@ export async function openStates(options: {
     const { state, changes = [] } = stored.value;
     const before = monitor.state;
     const own = unsettled.get(id);
-    // What was counted here meanwhile is not in the hours of another process.
+    // Counts of this process aren't in the hours of another one.
     history.takeOpenHours(id, own?.happenings.length ? undefined : stored.extra);
     let now = state;
     const all = [...changes];
@@ -197,7 +197,7 @@ export async function openStates(options: {
 
   /** `endedMs` is when the result before has become worth nothing, if it has. */
   async function save({ id }: Stateful, own: Unsettled, endedMs: number | undefined) {
-    await registers.put(id);
+    await values.save(id);
     await Promise.all([
       addToIncidents(id, own),
       endedMs === undefined ? undefined : history.cover(id, endedMs),
@@ -231,7 +231,7 @@ export async function openStates(options: {
         return;
       }
       if (monitor.state === state) {
-        // Nobody has seen it, so its number is free again.
+        // No reader has seen the state, so its number is free again.
         monitor.state = before;
         publish(monitor, published);
         own.changes = own.changes.filter((other) => other !== change);
@@ -264,7 +264,7 @@ export async function openStates(options: {
       monitor: Stateful,
       happening: Happening,
       { always = false, orNothing = false }: Settling,
-    ): { step: Step; saved: Promise<void> | undefined } {
+    ): { step: StatusStep; saved: Promise<void> | undefined } {
       const { id, state: before, published } = monitor;
       const step = happening(before);
       const { state, change } = step;
@@ -279,7 +279,7 @@ export async function openStates(options: {
       own.mustLast ||= always || isNews(before, state);
       if (!own.mustLast && own.writing === 0) {
         publish(monitor, state);
-        registers.note(id);
+        values.saveLater(id);
         return { step, saved: undefined };
       }
       if (change && isOfIncident(change))
@@ -300,24 +300,24 @@ export async function openStates(options: {
     adopt(id: string): void {
       const stored = early.get(id);
       early.delete(id);
-      if (stored) told(id, stored);
+      if (stored) onStored(id, stored);
     },
     /** Resolves when what was settled until now has been written, or refused. */
     async written(id: string): Promise<void> {
       await unsettled.get(id)?.written;
     },
     /** Resolves when all that other processes have stored is known here; with `notes` when they last checked, too. */
-    catchUp: registers.catchUp,
-    /** Keeps nothing more of a monitor that is gone, and soon nothing that is stored holds anything of it. */
+    catchUp: values.catchUp,
+    /** Drops everything about a deleted monitor, also from the store. */
     forget(id: string): void {
       unsettled.delete(id);
       changeLog.setUnstored(id, false);
-      registers.remove(id);
+      values.delete(id);
     },
     /** Resolves when nothing is being written. */
     async idle(): Promise<void> {
       await Promise.all(repairs);
-      await registers.idle();
+      await values.idle();
     },
   };
 }
@@ -336,8 +336,8 @@ const nothingUnsettled = (): Unsettled => ({
 const inLog = ({ from, to, reason }: StatusChange) => ({ from, to, reason });
 
 /**
- * Whether two states are listed alike, but for what every check makes new and for what ends by time alone: when it was last
- * checked, how long that took, whether it is stale or flaps.
+ * Compares two states as they are listed, without the values that every check changes and that end by time alone: the
+ * time of the last check, its duration, staleness and flapping.
  */
 function isListedAlike(one: MonitorState, other: MonitorState): boolean {
   return (
@@ -354,16 +354,16 @@ const isAwaited = (state: MonitorState) =>
   state.awaitedFromMs !== undefined && awaitsFirstPing(state);
 
 /**
- * Whether a state differs in what must survive a restart; when it was last checked is written along, not alone. All that makes a
- * difference in the list is, for what others are told of must be stored.
+ * True if a difference must survive a restart. Everything that is listed must, because others have seen it. The time of
+ * the last check is stored along with other changes only.
  */
 function isNews(before: MonitorState, after: MonitorState): boolean {
   return (
     !isListedAlike(before, after) ||
     before.failures !== after.failures ||
     before.successes !== after.successes ||
-    before.blemishes !== after.blemishes ||
-    before.beneath?.status !== after.beneath?.status ||
+    before.degradations !== after.degradations ||
+    before.underlying?.status !== after.underlying?.status ||
     before.flapping !== after.flapping ||
     before.runStartedMs !== after.runStartedMs ||
     before.problem?.outcome !== after.problem?.outcome

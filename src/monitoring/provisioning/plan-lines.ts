@@ -1,17 +1,17 @@
 import { LEFT_KEPT_HOURS } from '../../contracts/monitoring.ts';
 import { shownTarget } from '../checks/secret-values.ts';
-import type { FieldChange, Plan, Step } from './plan.ts';
+import type { FieldChange, Plan, PlanStep } from './plan.ts';
 
 /** Longest value that is shown of a field. */
 const MAX_SHOWN = 200;
 
-/** A plan as people read it, line by line; secrets are hidden. */
+/** Shows a plan line by line, without secrets. */
 export function planLines(plan: Plan): string[] {
   const steps = plan.steps.flatMap(stepLines);
   return [...steps, ...(steps.length > 0 ? [''] : []), summaryOf(plan), ...questionLines(plan)];
 }
 
-function stepLines(step: Step): string[] {
+function stepLines(step: PlanStep): string[] {
   const { key } = step;
   switch (step.kind) {
     case 'create': {
@@ -43,10 +43,9 @@ function shown(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-/** In one line, what is to be done. */
 export function summaryOf({ steps, unchanged }: Plan): string {
-  const count = (isMeant: (step: Step) => boolean) => steps.filter(isMeant).length;
-  const isAdoption = (step: Step) => step.kind === 'change' && step.isAdopted;
+  const count = (isMeant: (step: PlanStep) => boolean) => steps.filter(isMeant).length;
+  const isAdoption = (step: PlanStep) => step.kind === 'change' && step.isAdopted;
   return [
     `${count(({ kind }) => kind === 'create')} to create`,
     `${count((step) => step.kind === 'change' && !step.isAdopted)} to change`,
@@ -57,7 +56,7 @@ export function summaryOf({ steps, unchanged }: Plan): string {
   ].join(', ');
 }
 
-/** What somebody has to say before the plan is carried out; nothing when it needs no word. */
+/** Asks for the confirmation that a plan needs; empty if it needs none. */
 export function questionLines({ question }: Plan): string[] {
   if (!question) return [];
   const { leaving, of } = question;

@@ -6,25 +6,24 @@ import type { MonitorDefinition } from '../checks/check-type.ts';
 import { withoutSecrets } from '../checks/secret-values.ts';
 import type { DeclaredMonitor, WatchedMonitor } from '../monitors/monitors.ts';
 import { HOUR_MS } from '../time/clock.ts';
-import type { WantedMonitor } from './definitions.ts';
+import type { FileMonitor } from './definitions.ts';
 
-/** What is needed of a monitor that is there to compare it with what files declare. */
-export type StandingMonitor = Pick<
+/** An existing monitor, with the parts that files declare. */
+export type ExistingMonitor = Pick<
   WatchedMonitor,
   'id' | 'definition' | 'maintenance' | 'managedBy' | 'channels'
 > & { isPaused: boolean };
 
-/** One field that becomes another; secrets are hidden. */
+/** One field that changes; secrets are hidden. */
 export interface FieldChange {
   field: string;
   before: unknown;
   after: unknown;
-  /** Only a secret in it is another one. */
+  /** Only a secret in it changes. */
   isSecret?: boolean;
 }
 
-/** What is to be done about one monitor. */
-export type Step =
+export type PlanStep =
   | { kind: 'create'; id: string; key: string; declared: DeclaredMonitor }
   | {
       kind: 'change';
@@ -32,48 +31,44 @@ export type Step =
       key: string;
       declared: DeclaredMonitor;
       changes: FieldChange[];
-      /** Nobody declared it before, or by another key. */
+      /** No file declared it before, or under another key. */
       isAdopted: boolean;
-      /** It is paused, and goes on. */
+      /** It is paused, and its checks resume. */
       resumes: boolean;
     }
   | { kind: 'pause'; id: string; key: string; name: string; leftAtMs: number }
   | { kind: 'remove'; id: string; key: string; name: string };
 
 export interface Plan {
-  steps: Step[];
-  /** Monitors that are as the files declare them. */
+  steps: PlanStep[];
   unchanged: number;
-  /** So much leaves that somebody has to say that it is meant; `answer` is of exactly this. */
-  question?: { leaving: number; of: number; answer: string } | undefined;
-  /** When the next of those that left is removed, Unix milliseconds. */
-  nextRemovalMs?: number | undefined;
+  /** Set if so many monitors leave the files that a person must confirm it; `answer` confirms exactly this plan. */
+  question?: { leaving: number; of: number; answer: string };
+  /** Time of the next removal of a monitor that left the files, Unix milliseconds. */
+  nextRemovalMs?: number;
 }
 
-/** With no more of them, a few that leave are no sign of a mistake. */
+/** With so few monitors, leaving ones are no sign of a mistake. */
 const FEW = 4;
 
 const LEFT_KEPT_MS = LEFT_KEPT_HOURS * HOUR_MS;
 
-/** The id of a new monitor, the same for whoever makes it: what is done twice, or by two, is done once. */
+/** A new monitor's id is the same in every process, so creating it twice creates it once. */
 const newIdOf = (key: string, type: string) =>
   `mon_${hash('sha256', JSON.stringify(['declared', type, key])).slice(0, 16)}`;
 
-/** What a monitor is known by in files. Of another type of check it is another one: no history goes over. */
+/** Identifies a monitor in files. Another type of check makes another monitor, which gets no history. */
 const identityOf = (key: string, type: string) => `${type} ${key}`;
 
-/**
- * What has to be done so that the monitors which files declare are as they declare them; nothing is done here. Works in turns: there may
- * be ten thousand.
- */
+/** Plans the steps that make the monitors as the files declare them. Works in turns, since there may be ten thousand. */
 export async function planFor(
-  wanted: readonly WantedMonitor[],
-  standing: readonly StandingMonitor[],
+  wanted: readonly FileMonitor[],
+  standing: readonly ExistingMonitor[],
   nowMs: number,
 ): Promise<Plan> {
   const turn = beginTurn();
   const byId = new Map(standing.map((monitor) => [monitor.id, monitor]));
-  const managed = new Map<string, StandingMonitor>();
+  const managed = new Map<string, ExistingMonitor>();
   for (const monitor of standing) {
     if (monitor.managedBy) {
       managed.set(identityOf(monitor.managedBy.key, monitor.definition.check_type), monitor);
@@ -90,7 +85,7 @@ export async function planFor(
     taken.add(id);
   }
 
-  const steps: Step[] = [];
+  const steps: PlanStep[] = [];
   let unchanged = 0;
   for (const one of wanted) {
     if (turn.isOver()) await turn.next();
@@ -138,19 +133,18 @@ export async function planFor(
   };
 }
 
-/** The monitor that a file means: the one with its key, else the one that it names by its id, else a new one. */
+/** Finds the monitor that a file means: the one with its key, else the one with its id, else a new one. */
 function idFor(
-  { key, id, definition: { check_type: type } }: WantedMonitor,
+  { key, id, definition: { check_type: type } }: FileMonitor,
   {
     byId,
     managed,
     identities,
     taken,
   }: {
-    byId: ReadonlyMap<string, StandingMonitor>;
-    managed: ReadonlyMap<string, StandingMonitor>;
+    byId: ReadonlyMap<string, ExistingMonitor>;
+    managed: ReadonlyMap<string, ExistingMonitor>;
     identities: ReadonlySet<string>;
-    /** Of those before it. */
     taken: ReadonlySet<string>;
   },
 ): string {
@@ -159,7 +153,7 @@ function idFor(
   const named = id === undefined ? undefined : byId.get(id);
   const isFree =
     named?.managedBy === undefined || !identities.has(identityOf(named.managedBy.key, type));
-  // One that is nobody's any more, or had another key until now.
+  // It belongs to no file any more, or had another key until now.
   const isMeant = isFree && named?.definition.check_type === type && !taken.has(named.id);
   if (isMeant) return named.id;
   const made = newIdOf(key, type);
@@ -167,7 +161,7 @@ function idFor(
 }
 
 function declaredOf(
-  { key, file, line, definition, maintenance, channels, dependsOn }: WantedMonitor,
+  { key, file, line, definition, maintenance, channels, dependsOn }: FileMonitor,
   ids: ReadonlyMap<string, string>,
 ): DeclaredMonitor {
   const parents = dependsOn.map((parent) => ids.get(parent) ?? parent);
@@ -179,8 +173,7 @@ function declaredOf(
   };
 }
 
-/** By field, what is to be another one. */
-function changesOf(there: StandingMonitor, declared: DeclaredMonitor): FieldChange[] {
+function changesOf(there: ExistingMonitor, declared: DeclaredMonitor): FieldChange[] {
   const changes = differences(there.definition, declared.definition);
   const others: Array<[string, unknown, unknown]> = [
     ['maintenance', there.maintenance, declared.maintenance],
@@ -194,9 +187,9 @@ function changesOf(there: StandingMonitor, declared: DeclaredMonitor): FieldChan
   return changes;
 }
 
-/** Compared as they are, and shown without their secrets. */
+/** Compares the real values, and shows them without secrets. */
 function differences(there: MonitorDefinition, declared: MonitorDefinition): FieldChange[] {
-  // As nearly all are.
+  // Nearly all monitors are equal.
   if (isDeepStrictEqual(there, declared)) return [];
   const [old, now] = [fieldsOf(there), fieldsOf(declared)];
   const [oldShown, nowShown] = [withoutSecrets(there), withoutSecrets(declared)].map(fieldsOf);
@@ -210,7 +203,7 @@ function differences(there: MonitorDefinition, declared: MonitorDefinition): Fie
   return changes;
 }
 
-/** By path; headers each for itself. */
+/** Values by path; each header has its own. */
 function fieldsOf({ name, target, config, depends_on: parents = [] }: MonitorDefinition) {
   const fields = new Map<string, unknown>([
     ['name', name],

@@ -1,5 +1,5 @@
-/** What is wrong with a file of monitors, and where; lines and columns count from 1. */
-export interface Problem {
+/** A problem of a monitors file; lines and columns count from 1. */
+export interface FileProblem {
   file: string;
   line: number;
   column: number;
@@ -7,19 +7,19 @@ export interface Problem {
   message: string;
 }
 
-/** Problems that are told; who has more mends these first. */
+/** Problems that are shown at once. */
 export const MAX_PROBLEMS = 100;
 
 /** `monitors.yaml:12:5: …`, as editors and compilers write it. */
-export const problemLine = ({ file, line, column, message }: Problem) =>
+export const problemLine = ({ file, line, column, message }: FileProblem) =>
   `${file}:${line}:${column}: ${message}.`;
 
-/** What has problems: nothing of it is taken. */
+/** The files have problems, so none of their monitors is applied. */
 export class DefinitionsError extends Error {
   override name = 'DefinitionsError' as const;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FileProblem[];
 
-  constructor(problems: readonly Problem[]) {
+  constructor(problems: readonly FileProblem[]) {
     super(problems.map(problemLine).join('\n'));
     this.problems = problems;
   }

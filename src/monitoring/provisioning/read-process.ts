@@ -1,6 +1,6 @@
 import { serveReader } from '../../contracts/reader-process.ts';
-import { type ReadingContext, readDefinitions, type WantedMonitor } from './definitions.ts';
-import { DefinitionsError, type Problem } from './problem.ts';
+import { type FileMonitor, type ReadingContext, readDefinitions } from './definitions.ts';
+import { DefinitionsError, type FileProblem } from './problem.ts';
 import { readSourceFiles } from './source-files.ts';
 
 export interface ReadTask {
@@ -8,10 +8,10 @@ export interface ReadTask {
   context: ReadingContext;
 }
 
-/** Monitors are sent in pieces, because taking over ten thousand at once holds the program. */
+/** Monitors are sent in pieces, because receiving ten thousand at once would block the program. */
 export type ReadMessage =
-  | { kind: 'monitors'; monitors: WantedMonitor[] }
-  | { kind: 'problems'; problems: readonly Problem[] };
+  | { kind: 'monitors'; monitors: FileMonitor[] }
+  | { kind: 'problems'; problems: readonly FileProblem[] };
 
 const PIECE = 250;
 

@@ -1,37 +1,40 @@
 import { runReader } from '../../contracts/reader-process.ts';
-import type { ReadingContext, WantedMonitor } from './definitions.ts';
-import { DefinitionsError, type Problem } from './problem.ts';
+import type { FileMonitor, ReadingContext } from './definitions.ts';
+import { DefinitionsError, type FileProblem } from './problem.ts';
 import type { ReadMessage, ReadTask } from './read-process.ts';
 
 /** With the program this fits into 512 MiB. */
 const LIMITS = { timeMs: 60_000, memoryMb: 256, heapMb: 192 } as const;
 
-/** What a file or folder of monitors is read with; variables are those of this process. */
+/** A file or folder of monitors, with the context it is read in; variables come from this process. */
 export interface MonitorsFile extends Omit<ReadingContext, 'env'> {
   path: string;
   /** The built program that reads; the file next to this one when absent. */
-  program?: URL | undefined;
+  program?: URL;
 }
 
 /**
  * Reads a file or folder of monitors in a process of its own, because a hostile or large one takes much memory and time. Throws a
- * `DefinitionsError` with all that is wrong.
+ * `DefinitionsError` with all problems.
  */
 export async function readMonitorsFile(
   {
     path,
     program = new URL('./monitors-file-process.js', import.meta.url),
-    ...given
+    ...settings
   }: MonitorsFile,
   signal?: AbortSignal,
-): Promise<WantedMonitor[]> {
-  const taboo = new Set(given.taboo);
+): Promise<FileMonitor[]> {
+  const taboo = new Set(settings.taboo);
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !taboo.has(name)));
-  const task: ReadTask = { path, context: { ...given, env } };
-  const monitors: WantedMonitor[] = [];
-  let problems: readonly Problem[] = [];
+  const task: ReadTask = { path, context: { ...settings, env } };
+  const monitors: FileMonitor[] = [];
+  let problems: readonly FileProblem[] = [];
   const end = await runReader<ReadMessage>({
-    ...{ program, task, limits: LIMITS, signal },
+    program,
+    task,
+    limits: LIMITS,
+    signal,
     onMessage(message) {
       if (message.kind === 'monitors') monitors.push(...message.monitors);
       else ({ problems } = message);

@@ -10,19 +10,18 @@ const MAX_ALL_BYTES = 20 * 1024 * 1024;
 
 const EXTENSION = /\.(ya?ml|json)$/i;
 
-/** What a file of monitors is in the file system. */
-interface Found {
-  /** As people know it: the path that was given, with the name of the file where that is a folder. */
+interface FoundFile {
+  /** For people: the configured path, plus the file's name if that is a folder. */
   name: string;
   path: string;
   stats: BigIntStats;
 }
 
 /**
- * Finds the files: the one at a path, or those of a folder whose names end in .yaml, .yml or .json and begin with no dot, in the order of
- * their names. Links are followed, since a mounted folder may consist of them. Throws a `DefinitionsError` that says what to do.
+ * Finds the file at a path, or a folder's .yaml, .yml and .json files in the order of their names, except hidden ones. Links are
+ * followed, because a mounted folder may consist of them. Throws a `DefinitionsError` that says what to do.
  */
-async function findFiles(path: string): Promise<Found[]> {
+async function findFiles(path: string): Promise<FoundFile[]> {
   const at = await look(path, path);
   if (at.isFile()) return [{ name: path, path, stats: at }];
   if (!at.isDirectory())
@@ -36,7 +35,7 @@ async function findFiles(path: string): Promise<Found[]> {
       `the folder has ${names.length} files, but at most ${MAX_FILES} are read; merge some`,
     );
   }
-  const found: Found[] = [];
+  const found: FoundFile[] = [];
   for (const name of names.sort()) {
     const file = join(path, name);
     const stats = await look(file, file);
@@ -71,10 +70,7 @@ function sentenceOf(error: unknown): string {
 const unreadable = (file: string, message: string) =>
   new DefinitionsError([{ file, line: 1, column: 1, message }]);
 
-/**
- * A text that is another one once any of the files is another: one that a link leads to now, or one that was written since. What cannot
- * be read has one as well.
- */
+/** A text that changes when any of the files does, or a link leads to another file. Unreadable files have one too. */
 export async function fingerprint(path: string): Promise<string> {
   try {
     const real = await realpath(path);
@@ -108,7 +104,7 @@ export async function readSourceFiles(path: string): Promise<SourceFile[]> {
   return files;
 }
 
-/** Never more than it may have: it can grow while it is read. */
+/** Counts while it reads, because a file can grow in the meantime. */
 async function readBounded(path: string, name: string): Promise<Buffer> {
   try {
     const file = await open(path);
@@ -147,13 +143,13 @@ function textOf(bytes: Buffer, name: string): string {
   }
 }
 
-/** Up to where the bytes are text: by halves, since the decoder does not say. */
+/** Offset of the first byte that isn't text, found by halving, since the decoder doesn't say. */
 function firstInvalid(bytes: Buffer): number {
   let [good, bad] = [0, bytes.length];
   while (bad - good > 1) {
     const middle = Math.floor((good + bad) / 2);
     try {
-      // A character that is cut in two is no fault.
+      // A character cut in two is no problem here.
       new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
       good = middle;
     } catch {

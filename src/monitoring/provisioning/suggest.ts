@@ -1,18 +1,17 @@
-/** Longest word that is compared. */
 const MAX_LENGTH = 40;
 
-/** The word that was probably meant, in a sentence's end; empty when none of them is like it. */
+/** Names the most similar word, as the end of a sentence; empty if no word is similar. */
 export function didYouMean(word: string, words: Iterable<string>): string {
-  const asked = word.toLowerCase();
-  if (asked.length > MAX_LENGTH) return '';
+  const typed = word.toLowerCase();
+  if (typed.length > MAX_LENGTH) return '';
   let best: { word: string; distance: number } | undefined;
-  for (const known of words) {
-    const distance = distanceOf(asked, known.toLowerCase());
+  for (const candidate of words) {
+    const distance = distanceOf(typed, candidate.toLowerCase());
     if (
-      distance <= (asked.length < 4 ? 1 : Math.max(2, asked.length / 3)) &&
+      distance <= (typed.length < 4 ? 1 : Math.max(2, typed.length / 3)) &&
       distance < (best?.distance ?? Infinity)
     ) {
-      best = { word: known, distance };
+      best = { word: candidate, distance };
     }
   }
   return best ? ` Did you mean '${best.word}'?` : '';

@@ -1,55 +1,57 @@
 import { isSecretName } from '../../contracts/secret-values.ts';
-import type { SecretText } from './yaml-file.ts';
+
+/** Values of variables, and the names of variables that hold the program's own secrets (`taboo`). */
+export interface VariableValues {
+  env: Readonly<Record<string, string | undefined>>;
+  taboo: readonly string[];
+}
+
+/** A text with secret variables. `masked(mark)` is the text with `mark` in place of their values. */
+export interface SecretText {
+  names: string[];
+  masked(mark: string): string;
+}
 
 /** `${NAME}`, and `$${`, which stands for `${` itself. */
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Runs of characters that do not divide a target into its parts. */
+/** Runs of characters that don't divide a target into its parts. */
 const UNDIVIDED = /[^?#&;=@/:]+/g;
 
-/**
- * A text with the values of its variables in their places, and the secret ones among them; or what is wrong with the first that
- * cannot be replaced, without a full stop. `taboo` are variables whose values are the program's own secrets.
- */
-export function withVariables(
+/** Replaces the variables of a text. `fault` says, without a full stop, why the first bad one can't be replaced. */
+export function replaceVariables(
   text: string,
-  context: {
-    env: Readonly<Record<string, string | undefined>>;
-    taboo: ReadonlySet<string>;
-  },
+  values: VariableValues,
 ): { text: string; secrets?: SecretText } | { fault: string } {
   const names = new Set<string>();
   for (const [whole, name] of text.matchAll(REFERENCE)) {
-    const fault = name === undefined ? undefined : faultOf(whole, name, context);
+    if (name === undefined) continue;
+    const fault = faultOf(whole, name, values);
     if (fault !== undefined) return { fault };
-    if (name !== undefined && isSecretName(name)) names.add(name);
+    if (isSecretName(name)) names.add(name);
   }
-  const replaced = (replacement: (name: string) => string) =>
+  const { env } = values;
+  const replaceEach = (replacement: (name: string) => string) =>
     text.replace(REFERENCE, (_, name?: string) => (name === undefined ? '${' : replacement(name)));
-  const { env } = context;
   // A value may divide a target itself, as in `?token=a&b`: only `a` is the token then.
   const masked = (mark: string) =>
-    replaced((name) => {
+    replaceEach((name) => {
       const value = env[name] ?? '';
       return isSecretName(name) ? value.replace(UNDIVIDED, mark) : value;
     });
   return {
-    text: replaced((name) => env[name] ?? ''),
-    ...(names.size > 0 && { secrets: { names: [...names], masked } }),
+    text: replaceEach((name) => env[name] ?? ''),
+    secrets: names.size > 0 ? { names: [...names], masked } : undefined,
   };
 }
 
-function faultOf(
-  whole: string,
-  name: string,
-  { env, taboo }: Parameters<typeof withVariables>[1],
-): string | undefined {
+function faultOf(whole: string, name: string, { env, taboo }: VariableValues): string | undefined {
   if (!NAME.test(name) || !whole.endsWith('}')) {
     return `write a variable as $\{NAME}, with letters, digits and underscores; for a literal $\{, write $$\{`;
   }
-  if (taboo.has(name)) {
+  if (taboo.includes(name)) {
     return `the variable ${name} is one of Askwatch's own secrets, which are never sent to a target; use another one`;
   }
   if (env[name] === undefined) {

@@ -4,17 +4,17 @@ import { isSecretName, mapSecrets } from '../../contracts/secret-values.ts';
 import type { MonitorDefinition } from '../checks/check-type.ts';
 import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import { withoutSecrets } from '../checks/secret-values.ts';
-import type { StandingMonitor } from './plan.ts';
+import type { ExistingMonitor } from './plan.ts';
 
-/** A monitor to be written, as a file declares one. */
+/** A monitor in the form of a file. */
 export interface WrittenMonitor {
   key: string;
   fields: Record<string, unknown>;
-  /** Lines that stand above it. */
+  /** Lines above it. */
   comments?: string[];
 }
 
-/** Monitors as the text of a file; `heading` are lines above all of them. */
+/** Writes monitors as the text of a file; the lines of `heading` come first. */
 export function writeDefinitions(
   monitors: readonly WrittenMonitor[],
   heading: readonly string[] = [],
@@ -30,11 +30,11 @@ export function writeDefinitions(
   return document.toString({ lineWidth: 0 });
 }
 
-/** Nothing in them can end a comment. */
+/** Control characters and line separators could end a comment. */
 const commentOf = (lines: readonly string[]) =>
   lines.map((line) => ` ${line.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')}`).join('\n');
 
-/** Keys from names, each another one. */
+/** Makes a different key from each name. */
 export function createKeys() {
   const taken = new Set<string>();
   return (name: string): string => {
@@ -53,11 +53,11 @@ export function createKeys() {
 }
 
 /**
- * Monitors as a file that would declare them: what is set by itself is left out, ids are kept so that they are taken over with their
- * history, and in the place of each secret stands a variable.
+ * Writes a file that would declare these monitors. Defaults are left out, ids stay so that monitors keep their history, and a
+ * variable replaces each secret.
  */
 export function exportDefinitions(
-  standing: readonly StandingMonitor[],
+  standing: readonly ExistingMonitor[],
   types: CheckTypes = shippedTypes,
 ): string {
   const kept = standing.filter(({ managedBy }) => managedBy?.leftAtMs === undefined);
@@ -104,7 +104,7 @@ function addVariable(variables: Set<string>, key: string, name: string): string 
 }
 
 function fieldsOf(
-  { id, definition, maintenance, channels = [] }: StandingMonitor,
+  { id, definition, maintenance, channels = [] }: ExistingMonitor,
   {
     keys,
     types,
@@ -129,7 +129,6 @@ function fieldsOf(
   };
 }
 
-/** A name of a variable stands where the secret did; the rest is as it is. */
 function withSecretsReplaced(target: string, variable: (name: string) => string): string {
   const places: string[] = [];
   const marked = mapSecrets(target, ({ name }) => {
@@ -166,7 +165,7 @@ const headersOf = (headers: object, variable: (name: string) => string) =>
     ]),
   );
 
-/** The characters of a variable stand for themselves. */
+/** Writes `${` so that it is read as text. */
 const escaped = (text: string) => text.replaceAll('${', () => '$${');
 
 function textsEscaped(value: unknown): unknown {

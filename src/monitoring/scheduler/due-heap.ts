@@ -1,10 +1,10 @@
-/** What can stand in a heap: when it is due, and where it stands (-1: in no heap). The heap keeps `heapIndex`. */
+/** An item with a due time. The heap sets `heapIndex`, -1 if the item is in no heap. */
 export interface HeapItem {
   dueMs: number;
   heapIndex: number;
 }
 
-/** Items ordered by when they are due: a binary heap in an array, so every change costs the logarithm of the size. */
+/** Orders items by due time in a binary heap, so every change costs the logarithm of the size. */
 export function createDueHeap<T extends HeapItem>() {
   const items: T[] = [];
 
@@ -40,9 +40,8 @@ export function createDueHeap<T extends HeapItem>() {
   }
 
   return {
-    /** The item that is due first, left where it is. */
     peek: () => items[0],
-    /** Puts the item where its `dueMs` belongs, whether it was in the heap or not. */
+    /** Inserts the item, or moves it to its new `dueMs`. */
     put(item: T): void {
       if (item.heapIndex === -1) {
         items.push(item);

@@ -7,119 +7,117 @@ import type { CheckTypes } from '../checks/registry.ts';
 import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
-/** A check under way; when it is abandoned it is aborted too, unless its deadline was first. */
-interface UnderWay {
+interface InFlightCheck {
   abort: AbortController;
+  /** The result won't count. */
   abandoned: boolean;
 }
 
-interface Waiter {
+interface ResultWaiter {
   resolve: () => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * The checks under way, and who waits for what they find. One check: probe, then connectivity's verdict on it, then `count`. What was found of a monitor that has been edited,
- * paused or removed meanwhile counts for nothing. `unknown` is called for results that say nothing of their target.
+ * The current checks, and the callers that wait for their results. A check: probe → connectivity's verdict → `apply`, or `discard` if
+ * the result says nothing about its target. If the monitor was edited, paused or removed in the meantime, neither is called.
  */
 export function createInFlightChecks(options: {
   monitors: Monitors;
   check: Check;
   types: CheckTypes;
-  /** Breaks off the checks under way when the machine slept, before one of them counts. */
+  /** Abandons the current checks if the machine slept, before one of them counts. */
   noticeSleep: () => void;
   connectivity: Connectivity;
-  count: (
+  apply: (
     monitor: WatchedMonitor,
     definition: CheckedMonitor,
     result: CheckResult,
   ) => Promise<void>;
-  unknown: (monitor: WatchedMonitor, definition: CheckedMonitor) => Promise<void>;
+  discard: (monitor: WatchedMonitor, definition: CheckedMonitor) => Promise<void>;
 }) {
-  const { monitors, check, types, noticeSleep, connectivity, count, unknown } = options;
-  const underWay = new Map<string, UnderWay>();
-  const waiting = new Map<string, Waiter[]>();
+  const { monitors, check, types, noticeSleep, connectivity, apply, discard } = options;
+  const inFlight = new Map<string, InFlightCheck>();
+  const waiters = new Map<string, ResultWaiter[]>();
 
-  /** How the wait for it ends, or `undefined` when it goes on. */
+  /** Ends with `counted` or the error for the callers that wait; with `undefined` they wait for the next check. */
   async function checkOnce(
     monitor: WatchedMonitor,
     definition: CheckedMonitor,
-    own: UnderWay,
+    current: InFlightCheck,
   ): Promise<'counted' | Error | undefined> {
     try {
-      const result = await check(definition, own.abort);
+      const result = await check(definition, current.abort);
       noticeSleep();
-      if (own.abandoned) return undefined;
-      const verdict = await connectivity.judge(
-        types.ofChecked(definition).contactedHost(definition),
-        result,
-      );
-      const isOf = monitors.get(monitor.id) === monitor && monitor.definition === definition;
-      if (own.abandoned || !isOf) return undefined;
+      if (current.abandoned) return undefined;
+      const host = types.ofChecked(definition).contactedHost(definition);
+      const verdict = await connectivity.judge(host, result);
+      const isSame = monitors.get(monitor.id) === monitor && monitor.definition === definition;
+      if (current.abandoned || !isSame) return undefined;
       if (verdict === 'drop') {
-        await unknown(monitor, definition);
+        await discard(monitor, definition);
         return notChecked.networkLost();
       }
-      await count(monitor, definition, result);
+      await apply(monitor, definition, result);
       return 'counted';
     } catch (error) {
-      if (own.abandoned) return undefined;
+      if (current.abandoned) return undefined;
       throw error;
     }
   }
 
-  function endWait(id: string, end: 'counted' | Error) {
-    const waiters = waiting.get(id) ?? [];
-    waiting.delete(id);
-    for (const { resolve, reject } of waiters) {
+  function endWait(id: string, end: 'counted' | Error): void {
+    const ended = waiters.get(id) ?? [];
+    waiters.delete(id);
+    for (const { resolve, reject } of ended) {
       if (end === 'counted') resolve();
       else reject(end);
     }
   }
 
-  function abandon(id: string, reason?: Error) {
-    const own = underWay.get(id);
-    if (own) {
-      own.abandoned = true;
-      own.abort.abort();
+  function abandon(id: string, reason?: Error): void {
+    const current = inFlight.get(id);
+    if (current) {
+      current.abandoned = true;
+      current.abort.abort();
     }
     if (reason) endWait(id, reason);
   }
 
   return {
-    /** Checks a monitor; ends when what it found is taken over, or when the check was abandoned. */
+    /** Ends when the result has been applied, or when the check was abandoned. */
     async check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void> {
       const { id } = monitor;
-      const own = { abort: new AbortController(), abandoned: false };
-      underWay.set(id, own);
+      const current = { abort: new AbortController(), abandoned: false };
+      inFlight.set(id, current);
       try {
-        const end = await checkOnce(monitor, definition, own);
+        const end = await checkOnce(monitor, definition, current);
         if (end) endWait(id, end);
       } catch (error) {
         endWait(id, error as Error);
         throw error;
       } finally {
-        underWay.delete(id);
+        inFlight.delete(id);
       }
     },
-    isUnderWay: (id: string) => underWay.get(id)?.abandoned === false,
-    /** Resolves when a check of the monitor has counted, this one or a later one. */
-    nextOf(id: string): Promise<void> {
+    isRunning: (id: string) => inFlight.get(id)?.abandoned === false,
+    /** Resolves when a check of the monitor has counted, the current one or a later one. */
+    waitForResult(id: string): Promise<void> {
       return new Promise((resolve, reject) => {
-        waiting.set(id, [...(waiting.get(id) ?? []), { resolve, reject }]);
+        waiters.set(id, [...(waiters.get(id) ?? []), { resolve, reject }]);
       });
     },
-    /** The check under way counts for nothing; who waits goes on waiting, or has `reason` as the error. */
+    /** The current check won't count. Callers that wait get `reason`, or continue to wait without one. */
     abandon,
     abandonAll(reason?: Error): void {
-      for (const id of new Set([...underWay.keys(), ...(reason ? waiting.keys() : [])])) {
+      for (const id of new Set([...inFlight.keys(), ...(reason ? waiters.keys() : [])])) {
         abandon(id, reason);
       }
     },
   };
 }
 
-/** What who asked for a check is told when it is in vain. */
+/** Errors for callers that wait in vain. */
 export const notChecked = {
   paused: () =>
     new HttpError(409, ErrorCode.conflict, 'The monitor is paused. Resume it, then check it.'),

@@ -1,20 +1,20 @@
 import { createHistogram } from 'node:perf_hooks';
-import type { Clock } from '../time/clock.ts';
+import type { ServiceClock } from '../time/clock.ts';
 
-/** A head of the queue that waits longer means that the service cannot keep up. */
+/** If the first job of the queue waits longer, the service can't keep up. */
 const OVERLOADED_MS = 1_000;
 
-/** It keeps up again when nothing has waited so long for this time. */
+/** The service keeps up again after so long without a late job. */
 const RECOVERED_MS = 60_000;
 
-/** Tells once that checks start late, and once that they start on time again. */
+/** Reports once that checks start late, and once that they start on time again. */
 export function createOverload(
-  clock: Clock,
+  clock: ServiceClock,
   tell: { onLate?: (lateMs: number) => void; onTimely?: () => void },
 ) {
   let lastLateMs: number | undefined;
   return {
-    /** How long what stands first in the queue has waited, milliseconds; negative when it is not due. */
+    /** Takes the waiting time of the queue's first job; negative if it isn't due. */
     see(waitedMs: number) {
       const nowMs = clock.monotonicMs();
       if (waitedMs > OVERLOADED_MS) {
@@ -29,14 +29,14 @@ export function createOverload(
   };
 }
 
-/** Figures are of this time and of the same time before it. */
+/** Figures cover the current window and the one before it. */
 const LAG_WINDOW_MS = 60_000;
 
-/** As far as it is measured: an hour, in microseconds. */
+/** Largest lag that is measured: an hour, in microseconds. */
 const MAX_LAG_US = 3_600_000_000;
 
-/** How late things started in the last one to two minutes, milliseconds. */
-export function createLagWindow(clock: Clock) {
+/** Delays of starts in the last one to two minutes, milliseconds. */
+export function createLagWindow(clock: ServiceClock) {
   let windowEndMs = clock.monotonicMs() + LAG_WINDOW_MS;
   let current = newLags();
   let previous = newLags();
@@ -52,7 +52,7 @@ export function createLagWindow(clock: Clock) {
   return {
     add(lagMs: number): void {
       turn();
-      // It takes whole numbers from 1.
+      // A histogram takes whole numbers from 1.
       current.lags.record(Math.min(Math.max(Math.round(lagMs * 1000), 1), MAX_LAG_US));
       current.worst = Math.max(current.worst, lagMs);
     },
@@ -60,7 +60,7 @@ export function createLagWindow(clock: Clock) {
       turn();
       return Math.max(current.worst, previous.worst);
     },
-    /** The lag that a share of them did not exceed, such as 0.99, within 1 %; 0 when there were none. */
+    /** The lag that a share of the starts (such as 0.99) did not exceed, within 1 %; 0 without starts. */
     percentile(share: number): number {
       turn();
       const both = newLags().lags;

@@ -2,118 +2,116 @@ import { beginTurn } from '../../contracts/event-loop.ts';
 import { maintenanceAt } from '../monitors/maintenance.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { Happening } from '../monitors/state-store.ts';
-import { cover, unchanged, uncover } from '../state/state.ts';
-import type { Clock } from '../time/clock.ts';
+import { coverStatus, keepStatus, uncoverStatus } from '../state/state.ts';
+import type { ServiceClock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
 import type { StoreReport } from './store-report.ts';
 
-/** Whether a monitor is in maintenance for this process, or for those who ask it. */
-const saysMaintenance = ({ state, published }: WatchedMonitor) =>
-  state.status === 'MAINTENANCE' || published.status === 'MAINTENANCE';
-
-/** A time that has nothing in it. */
+/** A time span that contains nothing. */
 const NEVER = { fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
 
-const PREFIX = 'windows of ';
+/** Prefix of the schedule's jobs for windows, which are separate from the checks. */
+const JOB_PREFIX = 'windows of ';
 
 /**
- * The maintenance windows of monitors. Their begins and ends are jobs of the schedule, apart from the checks; but no answer
- * waits for a job: whoever tells of monitors has the clock judge first.
+ * Shows maintenance windows as the status MAINTENANCE. Their begins and ends are jobs of the schedule, but no answer of the API waits
+ * for a job: it calls `show` first.
  */
 export function createMaintenanceWindows(tools: {
   monitors: Monitors;
-  /** Whether this process is the one that watches over a monitor. */
   owns: (id: string) => boolean;
   schedule: Schedule;
-  clock: Clock;
+  clock: ServiceClock;
   stored: StoreReport;
 }) {
   const { monitors, owns, schedule, clock, stored } = tools;
+  /** No window of any monitor begins or ends within this span. */
+  let shownSpan = NEVER;
+  let editCount = 0;
+  let showing: Promise<void> | undefined;
 
-  function shownBy({ maintenance }: WatchedMonitor): Happening {
+  /** The state change that the windows ask for now. */
+  function changeFor({ maintenance }: WatchedMonitor): Happening {
     const nowMs = clock.wallMs();
     const { window } = maintenanceAt(maintenance, nowMs);
-    return (state) => (window ? cover(state, 'MAINTENANCE', nowMs) : uncover(state, nowMs));
+    return (state) =>
+      window ? coverStatus(state, 'MAINTENANCE', nowMs) : uncoverStatus(state, nowMs);
   }
 
-  function plan({ id, maintenance }: WatchedMonitor) {
+  function plan({ id, maintenance }: WatchedMonitor): void {
     if (!owns(id)) return;
     const nowMs = clock.wallMs();
     const { changesMs } = maintenanceAt(maintenance, nowMs);
-    if (changesMs === undefined) schedule.remove(PREFIX + id);
-    else schedule.at(PREFIX + id, clock.monotonicMs() + changesMs - nowMs);
+    if (changesMs === undefined) schedule.remove(JOB_PREFIX + id);
+    else schedule.at(JOB_PREFIX + id, clock.monotonicMs() + changesMs - nowMs);
   }
 
-  /** When no window of any monitor begins or ends: what is shown holds from the one to the other. */
-  let holds = NEVER;
-  /** Windows that were set. */
-  let edits = 0;
-  let showing: Promise<void> | undefined;
-
-  const isShown = () => {
-    const nowMs = clock.wallMs();
-    return holds.fromMs <= nowMs && nowMs < holds.untilMs;
-  };
-
-  async function showAll() {
-    const before = edits;
-    const fromMs = clock.wallMs();
-    let untilMs = Number.POSITIVE_INFINITY;
-    const written: Array<Promise<void>> = [];
-    const turn = beginTurn();
-    for (const monitor of monitors.all()) {
-      const { id, maintenance } = monitor;
-      if (maintenance.length === 0 && !saysMaintenance(monitor)) continue;
-      untilMs = Math.min(
-        untilMs,
-        maintenanceAt(maintenance, clock.wallMs()).changesMs ?? Number.POSITIVE_INFINITY,
-      );
-      void stored.handOver(apply(monitor));
-      if (monitor.published.status !== monitor.state.status) written.push(monitors.written(id));
-      if (turn.isOver()) await turn.next();
-    }
-    await Promise.all(written);
-    if (edits === before) holds = { fromMs, untilMs };
-  }
-
+  /**
+   * Applies the windows at once in memory, and plans the next change. Resolves when the state is durable; `undefined` if nothing
+   * changes. A paused monitor stays paused.
+   */
   function apply(monitor: WatchedMonitor): Promise<void> | undefined {
     const { status } = monitor.state;
     if (status === 'PAUSED') return undefined;
     if (monitor.maintenance.length === 0 && status !== 'MAINTENANCE') return undefined;
     plan(monitor);
-    const shown = shownBy(monitor);
-    if (!shown(monitor.state).change) return undefined;
+    const change = changeFor(monitor);
+    if (!change(monitor.state).change) return undefined;
     return monitors.settle(monitor.id, (state) =>
-      state.status === 'PAUSED' ? unchanged(state) : shown(state),
+      state.status === 'PAUSED' ? keepStatus(state) : change(state),
     )?.saved;
   }
 
+  async function showAll(): Promise<void> {
+    const editsBefore = editCount;
+    const fromMs = clock.wallMs();
+    let untilMs = Number.POSITIVE_INFINITY;
+    const written: Array<Promise<void>> = [];
+    const turn = beginTurn();
+    for (const monitor of monitors.all()) {
+      const { id, maintenance, state, published } = monitor;
+      const isShown = state.status === 'MAINTENANCE' || published.status === 'MAINTENANCE';
+      if (maintenance.length === 0 && !isShown) continue;
+      const { changesMs = Number.POSITIVE_INFINITY } = maintenanceAt(maintenance, clock.wallMs());
+      untilMs = Math.min(untilMs, changesMs);
+      void stored.handOver(apply(monitor));
+      if (monitor.published.status !== monitor.state.status) written.push(monitors.written(id));
+      if (turn.isOver()) await turn.next();
+    }
+    await Promise.all(written);
+    if (editCount === editsBefore) shownSpan = { fromMs, untilMs };
+  }
+
+  function isUpToDate(): boolean {
+    const nowMs = clock.wallMs();
+    return shownSpan.fromMs <= nowMs && nowMs < shownSpan.untilMs;
+  }
+
   return {
-    /**
-     * Shows what the windows say now, at once in memory, and plans when that changes next. Resolves when it is durable;
-     * `undefined` when nothing changes. A paused monitor stays paused.
-     */
     apply,
-    /** Windows were set: whoever asks next has all of them judged. */
+    /** Windows were edited, so the next `show` judges all of them. */
     edited(): void {
-      edits += 1;
-      holds = NEVER;
+      editCount += 1;
+      shownSpan = NEVER;
     },
-    /** Resolves when all that tells of monitors says what their windows say now, in any process; `undefined` when it does. */
+    /** Resolves when every published status matches the windows; `undefined` if it does already. */
     show(): Promise<void> | undefined {
-      if (!showing && isShown()) return undefined;
-      // What is under way may have judged before a window began that is open now.
-      const shown = (showing ?? Promise.resolve()).then(() => (isShown() ? undefined : showAll()));
-      const last = shown.finally(() => {
+      if (!showing && isUpToDate()) return undefined;
+      // A pass that has begun may have judged before a window began that is open now.
+      const current = (showing ?? Promise.resolve()).then(() =>
+        isUpToDate() ? undefined : showAll(),
+      );
+      const last = current.finally(() => {
         if (showing === last) showing = undefined;
       });
       showing = last;
       return last;
     },
-    /** What becomes of a monitor that is not paused any more. */
-    afterPause: shownBy,
-    /** The monitor whose windows a job of the schedule is for. */
-    monitorOf: (job: string) => (job.startsWith(PREFIX) ? job.slice(PREFIX.length) : undefined),
-    forget: (id: string) => schedule.remove(PREFIX + id),
+    /** The state change of a monitor that is resumed. */
+    afterPause: changeFor,
+    /** The monitor of a job of the schedule, if the job is for windows. */
+    monitorOf: (job: string) =>
+      job.startsWith(JOB_PREFIX) ? job.slice(JOB_PREFIX.length) : undefined,
+    forget: (id: string) => schedule.remove(JOB_PREFIX + id),
   };
 }

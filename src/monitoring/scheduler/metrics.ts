@@ -4,7 +4,7 @@ import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Declares what `/metrics` tells of the monitors and the schedule; gives the counter of checks done. */
+/** Declares the metrics of the monitors and the schedule; returns the counter of finished checks. */
 export function addRunnerMetrics(
   metrics: Metrics,
   watched: {

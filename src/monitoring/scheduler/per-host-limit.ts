@@ -1,9 +1,9 @@
-/** The places that jobs of one host have at a time, `atOnce` for politeness; who finds none waits in line. */
+/** Limits the jobs of one host at the same time to `atOnce`; further jobs wait in line. */
 export function createPerHostLimit<T extends { readonly host: string | undefined }>(
   atOnce: number,
 ) {
   const hosts = new Map<string, { taken: number; line: T[] }>();
-  /** Where those who wait stand in line. */
+  /** Hosts of the waiting jobs. */
   const waiting = new Map<T, string>();
 
   function tidy(name: string) {
@@ -12,7 +12,7 @@ export function createPerHostLimit<T extends { readonly host: string | undefined
   }
 
   return {
-    /** Takes a place, or stands in line: false. A job without a host needs no place. */
+    /** Takes a place, or joins the line and returns false. A job without a host needs no place. */
     take(job: T): boolean {
       if (job.host === undefined) return true;
       const host = hosts.get(job.host) ?? { taken: 0, line: [] };
@@ -25,14 +25,14 @@ export function createPerHostLimit<T extends { readonly host: string | undefined
       waiting.set(job, job.host);
       return false;
     },
-    /** Gives a place back. `host` is where it was taken, for a job may have moved meanwhile. */
+    /** Returns a place to the host where it was taken, because the job may have moved since. */
     free(name: string | undefined): void {
       const host = name === undefined ? undefined : hosts.get(name);
       if (host === undefined || name === undefined) return;
       host.taken -= 1;
       tidy(name);
     },
-    /** Leaves the line, if it stands in one. */
+    /** Removes a job from the line it may be in. */
     leave(job: T): void {
       const name = waiting.get(job);
       if (name === undefined) return;
@@ -41,7 +41,7 @@ export function createPerHostLimit<T extends { readonly host: string | undefined
       line?.splice(line.indexOf(job), 1);
       tidy(name);
     },
-    /** Takes the first out of the line when there is a place for it. */
+    /** Takes the first job out of the line if there is a place for it. */
     takeFirst(name: string | undefined): T | undefined {
       const host = name === undefined ? undefined : hosts.get(name);
       if (host === undefined || host.taken >= atOnce) return undefined;

@@ -1,22 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
-/** A thousand targets that never answer, each for ten seconds, leave room for the others. */
+/** A thousand targets that don't answer for ten seconds leave room for the others. */
 const MOST = 1_024;
 
-/** Where nobody tells how many files may be open: few enough for every system. */
+/** For systems that don't say how many files may be open; every system allows this. */
 const FALLBACK = 256;
 
 /**
- * How many checks may be under way at a time. Each has an open socket, and half of the files that this process may open are
- * for those who call it and for its data; the log is told when that leaves less than there could be.
- * Source: proc_pid_limits(5).
+ * Number of checks that may run at the same time. Each has an open socket, and half of the files that this process may open are
+ * reserved for its callers and its data. Logs a warning if that lowers the number. Source: proc_pid_limits(5).
  */
 export async function roomForChecks(
   log: Pick<Logger, 'warn'>,
   limitsFile = '/proc/self/limits',
 ): Promise<number> {
-  // Not every system has this file.
+  // Only Linux has this file.
   const limits = await readFile(limitsFile, 'utf8').catch(() => '');
   const written = /^Max open files +(\d+|unlimited) /m.exec(limits)?.[1];
   if (written === undefined) return FALLBACK;

@@ -1,24 +1,24 @@
-import type { Clock } from '../time/clock.ts';
+import type { ServiceClock } from '../time/clock.ts';
 
-/** A gap this long that nobody worked in is sleep. Our choice. */
+/** A gap this long without work is sleep. Our choice. */
 const SLEEP_MS = 5_000;
 
-/** What became of time since the last call. */
+/** Time since the last call. */
 export interface TimeGap {
-  /** How long the machine or the process slept; 0 when it did not. */
+  /** Sleep of the machine or the process; 0 if there was none. */
   sleptMs: number;
-  /** How much of that the monotonic clock has not seen. */
+  /** Part of the sleep that the monotonic clock missed. */
   unseenMs: number;
   /** The wall clock was set back. */
   setBack: boolean;
 }
 
 /**
- * Notices that the machine slept. A process that was stopped finds its timer late without having worked; a machine that
- * was suspended finds that the wall clock has gone on and the monotonic one has not, for on Linux that one stands still
- * meanwhile. A wall clock that was set forward looks the same, and the same is to be done.
+ * Notices that the machine slept. If the process was stopped, a timer is late although the process did no work. If the machine was
+ * suspended, the wall clock moved and the monotonic clock did not, because it stops on Linux. A wall clock that was set forward
+ * looks the same and needs the same treatment.
  */
-export function createSleepDetector(clock: Clock): (timerMs: number | undefined) => TimeGap {
+export function createSleepDetector(clock: ServiceClock): (timerMs: number | undefined) => TimeGap {
   const offset = () => clock.wallMs() - clock.monotonicMs();
   let offsetMs = offset();
   let workedMs = clock.workedMs();

@@ -1,79 +1,78 @@
 import type { CheckedMonitor } from '../checks/check-type.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
-import type { MonitorState } from '../state/state.ts';
 import { catchUpAfterMs, lastOnGrid, phaseOf } from '../time/rhythm.ts';
 
-/**
- * When each monitor is first checked after a start, as milliseconds from then: in its time, or, when that has passed,
- * soon: the longest overdue first, spread. Pure.
- */
-export function firstChecks(
-  monitors: ReadonlyArray<{ monitor: WatchedMonitor; definition: CheckedMonitor }>,
-  nowMs: number,
-): Array<{ monitor: WatchedMonitor; afterMs: number }> {
+export interface DefinedMonitor {
+  monitor: WatchedMonitor;
+  definition: CheckedMonitor;
+}
+
+/** When a monitor is first checked, in milliseconds from now. */
+interface FirstCheck {
+  monitor: WatchedMonitor;
+  afterMs: number;
+}
+
+/** Plans the first checks after a start: on time, or soon and spread if overdue, the longest overdue first. Pure. */
+export function firstChecks(monitors: readonly DefinedMonitor[], nowMs: number): FirstCheck[] {
   const timed = monitors.map(({ monitor, definition }) => {
     const intervalMs = definition.config.interval_seconds * 1000;
-    return { monitor, intervalMs, dueMs: dueMsOf(monitor.state, intervalMs) };
+    const lastMs = monitor.state.lastCheckedMs ?? Number.NEGATIVE_INFINITY;
+    return { monitor, intervalMs, dueMs: lastMs + intervalMs };
   });
-  // A time in the future beyond the interval is a wall clock that was set back.
+  // A due time beyond the interval comes from a wall clock that was set back.
   const isOverdue = ({ dueMs, intervalMs }: (typeof timed)[number]) =>
     dueMs <= nowMs || dueMs > nowMs + intervalMs;
-  const overdue = timed.filter(isOverdue).sort((a, b) => order(a.dueMs, b.dueMs));
-  return [
-    ...timed
-      .filter((one) => !isOverdue(one))
-      .map(({ monitor, dueMs }) => ({ monitor, afterMs: dueMs - nowMs })),
-    ...overdue.map(({ monitor, intervalMs }, index) => ({
-      monitor,
-      afterMs: catchUpAfterMs(index, overdue.length, intervalMs),
-    })),
-  ];
+  const onTime = timed
+    .filter((one) => !isOverdue(one))
+    .map(({ monitor, dueMs }) => ({ monitor, afterMs: dueMs - nowMs }));
+  const overdue = timed.filter(isOverdue).sort((a, b) => compare(a.dueMs, b.dueMs));
+  const soon = overdue.map(({ monitor, intervalMs }, index) => ({
+    monitor,
+    afterMs: catchUpAfterMs(index, overdue.length, intervalMs),
+  }));
+  return [...onTime, ...soon];
 }
 
 /**
- * A check that ended so shortly before its process died may not be stored, though it was: it takes up to some seconds until
- * others take over. Checked twice, a time of the rhythm has one result.
+ * The last results of a process that died may not be stored: a takeover takes some seconds. A second check is harmless, because a time
+ * of the rhythm has one result.
  */
 const UNSURE_MS = 12_000;
 
-/** Between two checks that are made up, where there is time for that: the next process may die before the last of them. */
+/** Pause between two checks that are made up, if there is time: this process may die before the last of them. */
 const MADE_UP_EVERY_MS = 10;
 
 /**
- * When each monitor is first checked that another process has watched over until now, as milliseconds from then: soon when
- * nothing was found for the time of its rhythm that is now, one after another and before the next one; else not before that.
+ * Plans the first checks of monitors from another process. A monitor without a result for the current time of its rhythm is checked
+ * soon, one after another, before its next time; the others not before that (`Infinity`). Pure.
  */
 export function checksToMakeUp(
-  monitors: ReadonlyArray<{ monitor: WatchedMonitor; definition: CheckedMonitor }>,
+  monitors: readonly DefinedMonitor[],
   nowMs: number,
-  /** Whether the process that has watched over it died. */
+  /** The other process died. */
   isUnsure: (monitor: WatchedMonitor) => boolean,
-): Array<{ monitor: WatchedMonitor; afterMs: number }> {
+): FirstCheck[] {
   const timed = monitors.map(({ monitor, definition }) => {
     const intervalMs = definition.config.interval_seconds * 1000;
     const slotMs = lastOnGrid(nowMs, intervalMs, phaseOf(monitor.id, intervalMs));
     const lastMs = monitor.state.lastCheckedMs ?? Number.NEGATIVE_INFINITY;
     const isDone = lastMs >= slotMs && !(isUnsure(monitor) && lastMs > nowMs - UNSURE_MS);
-    return { monitor, isDone, leftMs: slotMs + intervalMs - nowMs };
+    return { monitor, isDone, remainingMs: slotMs + intervalMs - nowMs };
   });
-  const missing = timed.filter(({ isDone }) => !isDone).sort((a, b) => a.leftMs - b.leftMs);
-  return [
-    ...timed
-      .filter(({ isDone }) => isDone)
-      .map(({ monitor }) => ({ monitor, afterMs: Number.POSITIVE_INFINITY })),
-    ...missing.map(({ monitor, leftMs }, index) => ({
-      monitor,
-      // Half of what is left is for the check itself.
-      afterMs: Math.min(
-        index * MADE_UP_EVERY_MS,
-        catchUpAfterMs(index, missing.length, leftMs / 2),
-      ),
-    })),
-  ];
+  const done = timed
+    .filter(({ isDone }) => isDone)
+    .map(({ monitor }) => ({ monitor, afterMs: Number.POSITIVE_INFINITY }));
+  const missing = timed
+    .filter(({ isDone }) => !isDone)
+    .sort((a, b) => a.remainingMs - b.remainingMs);
+  const soon = missing.map(({ monitor, remainingMs }, index) => {
+    // Half of the remaining time is for the check itself.
+    const spreadMs = catchUpAfterMs(index, missing.length, remainingMs / 2);
+    return { monitor, afterMs: Math.min(index * MADE_UP_EVERY_MS, spreadMs) };
+  });
+  return [...done, ...soon];
 }
 
-const dueMsOf = ({ lastCheckedMs }: MonitorState, intervalMs: number) =>
-  (lastCheckedMs ?? Number.NEGATIVE_INFINITY) + intervalMs;
-
-/** Two that were never checked are equal; their difference would be no number. */
-const order = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0);
+/** The difference of two infinite times would be no number. */
+const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0);

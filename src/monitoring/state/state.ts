@@ -3,7 +3,7 @@ import { MonitorStatus } from '../../contracts/monitoring.ts';
 import { type CheckResult, Outcome } from '../checks/check-result.ts';
 import type { CheckedMonitor } from '../checks/check-type.ts';
 
-/** When a monitor changes its status. */
+/** Results in a row that change a status. */
 export interface Confirmation {
   /** Failures in a row before it is DOWN, and degradations in a row before it is DEGRADED. */
   toDown: number;
@@ -11,7 +11,7 @@ export interface Confirmation {
   toUp: number;
 }
 
-/** So many flips within so long are flapping, which is over after as long without one. Our choice. */
+/** Flapping begins with 5 flips within 15 minutes, and ends after 15 minutes without one. Our choice. */
 const FLAPPING_FLIPS = 5;
 const FLAPPING_MS = 15 * 60_000;
 
@@ -21,48 +21,57 @@ const FLAPPING_TO_UP = 3;
 /** The longest wait before the next check after a result that is not confirmed. */
 const RECHECK_MS = 5_000;
 
-/** What checks can find; PENDING until the first one passed or its failure was confirmed. */
-const FoundStatus = z.enum(['PENDING', 'UP', 'DOWN', 'DEGRADED']);
-export type FoundStatus = z.infer<typeof FoundStatus>;
+/** Statuses that checks find; PENDING until the first check passed or its failure was confirmed. */
+const UnderlyingStatus = z.enum(['PENDING', 'UP', 'DOWN', 'DEGRADED']);
+export type UnderlyingStatus = z.infer<typeof UnderlyingStatus>;
 
 /** Statuses that people set, over what checks find. */
 export type SetStatus = 'PAUSED' | 'MAINTENANCE';
 
-/** Of most monitors, of which very many may be in memory. */
+/** Shared by most monitors, because very many may be in memory. */
 const NO_FLIPS: number[] = [];
 
-/** What is known of a monitor, as stored. Times are Unix milliseconds. */
+/**
+ * The stored state of a monitor. Times are Unix milliseconds.
+ *
+ * Underlying status, found by checks and signals (`confirm_down`, `confirm_up` are settings):
+ * - PENDING → UP: the first check passes.
+ * - PENDING, UP, DEGRADED → DOWN: `confirm_down` failures in a row, a missed ping, or a job's failure signal.
+ * - PENDING, UP → DEGRADED: `confirm_down` degraded checks in a row.
+ * - DOWN → UP or DEGRADED: `confirm_up` passed checks in a row, at least 3 while flapping, or a ping.
+ * - DEGRADED → UP: a check passes without degradation, or a ping.
+ * - any → PENDING: an edit sets another target.
+ *
+ * Status set by people or windows, shown instead: PAUSED (pause, resume) and MAINTENANCE (a window opens, ends). `underlying` holds the
+ * underlying status in the meantime; checks continue in MAINTENANCE. Covering a status forgets unconfirmed results.
+ */
 export const MonitorState = z.object({
-  /** As it is shown. */
+  /** The shown status. */
   status: MonitorStatus,
-  /** Since when `status` is so; for DOWN the time of the first failure. */
+  /** Begin of `status`; for DOWN the time of the first failure. */
   sinceMs: z.int(),
-  /** How often `status` has changed, but from PENDING to UP and back. */
+  /** Changes of `status`, except from PENDING to UP and back. */
   changes: z.int().nonnegative(),
-  /** The underlying status: what checks find while `status` is PAUSED or MAINTENANCE. The stored key is older than the word. */
-  beneath: z.object({ status: FoundStatus, sinceMs: z.int() }).optional(),
-  /** In a row and not confirmed: failures while it is not DOWN, successes while it is, degradations (stored as `blemishes`) while it is UP. */
+  /** The underlying status while `status` is PAUSED or MAINTENANCE. */
+  underlying: z.object({ status: UnderlyingStatus, sinceMs: z.int() }).optional(),
+  /** Unconfirmed results in a row: failures if it isn't DOWN, successes if it is, degradations if it is UP. */
   failures: z.int().nonnegative(),
-  successes: z.int().nonnegative().default(0),
-  blemishes: z.int().nonnegative().default(0),
+  successes: z.int().nonnegative(),
+  degradations: z.int().nonnegative(),
   firstFailureMs: z.int().optional(),
-  /** Why it is not UP, or failing: kind and words. */
+  /** Reason for DOWN or DEGRADED, or for an unconfirmed failure. */
   problem: z.object({ outcome: Outcome, reason: z.string() }).optional(),
-  /** When it last went DOWN or came back, oldest first; as many as flapping needs. */
-  flips: z
-    .array(z.int())
-    .overwrite((flips) => (flips.length === 0 ? NO_FLIPS : flips))
-    .default(() => NO_FLIPS),
-  /** Enough flips came within the time, and it has not been calm since. */
-  flapping: z.boolean().default(false),
-  /** When the last check ended; for HEARTBEAT, when the last ping came. */
+  /** Last changes to and from DOWN, oldest first; as many as flapping needs. */
+  flips: z.array(z.int()).overwrite((flips) => (flips.length === 0 ? NO_FLIPS : flips)),
+  flapping: z.boolean(),
+  /** End of the last check; for HEARTBEAT, time of the last ping. */
   lastCheckedMs: z.int().nullable(),
   responseTimeMs: z.number().nonnegative().nullable(),
-  /** When the certificate ends that was last shown. */
+  /** End of the last certificate that the target sent. */
   certificateEndsMs: z.int().optional(),
   /** HEARTBEAT without a ping yet: its first one is expected from this time on. */
   awaitedFromMs: z.int().optional(),
-  /** HEARTBEAT: the job said that it started, and has not pinged since. */
+  /** HEARTBEAT: the job sent a start, and no ping since. */
   runStartedMs: z.int().optional(),
   /** HEARTBEAT with `cron`: the last ping counts for the expected times up to this one. */
   pingCountsToMs: z.int().optional(),
@@ -71,20 +80,18 @@ export type MonitorState = z.infer<typeof MonitorState>;
 
 /** One change of the status that is shown. */
 export const StatusChange = z.object({
-  /** When it was found. */
   atMs: z.int(),
-  /** Since when it is so. */
   sinceMs: z.int(),
   from: MonitorStatus,
   to: MonitorStatus,
-  /** The how-manieth change of this monitor: tells a change written twice from two changes. */
+  /** Counts the changes of this monitor, so a change written twice isn't taken for two. */
   number: z.int(),
   outcome: Outcome.optional(),
   reason: z.string().optional(),
 });
 export type StatusChange = z.infer<typeof StatusChange>;
 
-export interface Step {
+export interface StatusStep {
   state: MonitorState;
   change: StatusChange | undefined;
   /** The result is not confirmed: check again soon, not a whole interval later. */
@@ -92,14 +99,14 @@ export interface Step {
 }
 
 /** The state of a monitor that was never checked. */
-export function neverChecked(nowMs: number): MonitorState {
+export function createInitialState(nowMs: number): MonitorState {
   return {
     status: 'PENDING',
     sinceMs: nowMs,
     changes: 0,
     failures: 0,
     successes: 0,
-    blemishes: 0,
+    degradations: 0,
     flips: NO_FLIPS,
     flapping: false,
     lastCheckedMs: null,
@@ -107,23 +114,23 @@ export function neverChecked(nowMs: number): MonitorState {
   };
 }
 
-/** What checks find of a monitor, whatever is shown of it. */
-export function found(state: MonitorState): { status: FoundStatus; sinceMs: number } {
-  if (state.beneath) return state.beneath;
+/** The underlying status, found by checks, whichever status is shown. */
+export function underlyingStatus(state: MonitorState): {
+  status: UnderlyingStatus;
+  sinceMs: number;
+} {
+  if (state.underlying) return state.underlying;
   // PAUSED and MAINTENANCE have an underlying status; the type cannot say so.
-  return { status: state.status as FoundStatus, sinceMs: state.sinceMs };
+  return { status: state.status as UnderlyingStatus, sinceMs: state.sinceMs };
 }
 
-/**
- * What a check result makes of a state: DOWN after so many failures in a row, since the first of them; UP after so many
- * successes, from PENDING after one; DEGRADED after so many degradations. Pure.
- */
-export function next(
+/** Applies a check result. Pure. */
+export function applyResult(
   before: MonitorState,
   result: CheckResult,
   confirmation: Confirmation,
   nowMs: number,
-): Step {
+): StatusStep {
   const state = calmed(
     {
       ...before,
@@ -143,97 +150,96 @@ export function next(
   return passed(state, problem, confirmation, nowMs);
 }
 
-type Problem = NonNullable<MonitorState['problem']>;
+type StatusProblem = NonNullable<MonitorState['problem']>;
 
 function failed(
   state: MonitorState,
-  problem: Problem,
+  problem: StatusProblem,
   { toDown }: Confirmation,
   nowMs: number,
-): Step {
-  const failing = { ...state, successes: 0, blemishes: 0 };
+): StatusStep {
+  const failing = { ...state, successes: 0, degradations: 0 };
   const described = inTheSameWords(state.problem, problem);
-  const { status } = found(state);
-  if (status === 'DOWN') return unchanged({ ...failing, problem: described });
+  const { status } = underlyingStatus(state);
+  if (status === 'DOWN') return keepStatus({ ...failing, problem: described });
   const failures = state.failures + 1;
   const firstFailureMs = state.firstFailureMs ?? nowMs;
   const counted = { ...failing, failures, firstFailureMs };
   if (failures >= toDown) return goDown({ ...counted, problem: described }, firstFailureMs, nowMs);
   // Until it is confirmed, DEGRADED keeps its own reason.
   return {
-    ...unchanged(status === 'DEGRADED' ? counted : { ...counted, problem: described }),
+    ...keepStatus(status === 'DEGRADED' ? counted : { ...counted, problem: described }),
     recheckSoon: true,
   };
 }
 
 function passed(
   state: MonitorState,
-  degradation: Problem | undefined,
+  degradation: StatusProblem | undefined,
   { toDown, toUp }: Confirmation,
   nowMs: number,
-): Step {
+): StatusStep {
   const { firstFailureMs: _, ...rest } = state;
   const passing: MonitorState = { ...rest, failures: 0 };
-  if (found(state).status === 'DOWN') {
+  if (underlyingStatus(state).status === 'DOWN') {
     const successes = state.successes + 1;
     const wanted = state.flapping ? Math.max(toUp, FLAPPING_TO_UP) : toUp;
-    if (successes < wanted) return { ...unchanged({ ...passing, successes }), recheckSoon: true };
+    if (successes < wanted) return { ...keepStatus({ ...passing, successes }), recheckSoon: true };
     const recovered = { ...passing, successes: 0 };
     return degradation
       ? moved({ ...recovered, problem: degradation }, 'DEGRADED', nowMs, nowMs)
       : moved(recovered, 'UP', nowMs, nowMs);
   }
-  if (!degradation) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, nowMs);
-  if (found(state).status === 'DEGRADED') {
-    return unchanged({ ...passing, problem: inTheSameWords(state.problem, degradation) });
+  if (!degradation) return moved({ ...passing, degradations: 0 }, 'UP', nowMs, nowMs);
+  if (underlyingStatus(state).status === 'DEGRADED') {
+    return keepStatus({ ...passing, problem: inTheSameWords(state.problem, degradation) });
   }
-  const blemishes = state.blemishes + 1;
-  if (blemishes < toDown) {
-    return { ...moved({ ...passing, blemishes }, 'UP', nowMs, nowMs), recheckSoon: true };
+  const degradations = state.degradations + 1;
+  if (degradations < toDown) {
+    return {
+      ...moved({ ...passing, degradations }, 'UP', nowMs, nowMs),
+      recheckSoon: true,
+    };
   }
-  return moved({ ...passing, blemishes: 0, problem: degradation }, 'DEGRADED', nowMs, nowMs);
+  return moved({ ...passing, degradations: 0, problem: degradation }, 'DEGRADED', nowMs, nowMs);
 }
 
-/** UP, whatever was found before, at once. Pure. */
-export function success(state: MonitorState, nowMs: number): Step {
+/** UP at once, whatever the status was. Pure. */
+export function goUp(state: MonitorState, nowMs: number): StatusStep {
   return moved(confirmedOf(calmed(state, nowMs)), 'UP', nowMs, nowMs);
 }
 
 /** DOWN since `sinceMs`; the state holds the problem already. Pure. */
-export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Step {
+export function goDown(state: MonitorState, sinceMs: number, nowMs: number): StatusStep {
   const { problem } = state;
   const confirmed = confirmedOf(calmed(state, nowMs));
   return moved(problem ? { ...confirmed, problem } : confirmed, 'DOWN', sinceMs, nowMs);
 }
 
-/** Shows a status that people set; the underlying status goes on changing. Pure. */
-export function cover(state: MonitorState, status: SetStatus, nowMs: number): Step {
-  if (state.status === status) return unchanged(state);
-  // What was not confirmed before is forgotten: nobody can confirm it now.
-  const covered = { ...confirmedOf(state), beneath: found(state) };
+/** Shows a status that people set; the underlying status continues to change. Pure. */
+export function coverStatus(state: MonitorState, status: SetStatus, nowMs: number): StatusStep {
+  if (state.status === status) return keepStatus(state);
+  // Unconfirmed results are forgotten, because no later result can confirm them.
+  const covered = { ...confirmedOf(state), underlying: underlyingStatus(state) };
   return shown(covered, status, nowMs, nowMs);
 }
 
-/**
- * A check found nothing out about its target, as while our own network is lost: what was not confirmed before it is forgotten,
- * for it may have been the same. Pure.
- */
-export function discardUnconfirmed(state: MonitorState): Step {
-  return unchanged(confirmedOf(state));
+/** A result said nothing about its target, so unconfirmed results are forgotten: they may have had the same cause. Pure. */
+export function discardUnconfirmed(state: MonitorState): StatusStep {
+  return keepStatus(confirmedOf(state));
 }
 
-/** Shows again what is found. Pure. */
-export function uncover({ beneath, ...state }: MonitorState, nowMs: number): Step {
-  if (!beneath) return unchanged(state);
-  return shown(state, beneath.status, beneath.sinceMs, nowMs);
+/** Shows the underlying status again. Pure. */
+export function uncoverStatus({ underlying, ...state }: MonitorState, nowMs: number): StatusStep {
+  if (!underlying) return keepStatus(state);
+  return shown(state, underlying.status, underlying.sinceMs, nowMs);
 }
 
-/** Whether it goes up and down all the time. */
 export function isFlapping(state: MonitorState, nowMs: number): boolean {
   return calmed(state, nowMs).flapping;
 }
 
-/** How long after a result that is not confirmed the next check comes. */
+/** Delay of the next check after an unconfirmed result. */
 export function recheckAfterMs(
   config: Pick<CheckedMonitor['config'], 'interval_seconds' | 'retry_seconds'>,
 ): number {
@@ -244,22 +250,35 @@ export function recheckAfterMs(
   );
 }
 
-/** Found as `to`, which is the underlying status where people have set another; the state holds the problem already. */
-function moved(state: MonitorState, to: FoundStatus, sinceMs: number, nowMs: number): Step {
-  const from = found(state).status;
+/** Moves the underlying status to `to`; the state holds the problem already. */
+function moved(
+  state: MonitorState,
+  to: UnderlyingStatus,
+  sinceMs: number,
+  nowMs: number,
+): StatusStep {
+  const from = underlyingStatus(state).status;
   const described = to === 'UP' ? withoutProblem(state) : state;
-  if (from === to) return unchanged(described);
-  if (state.beneath) {
-    return unchanged({ ...described, beneath: { status: to, sinceMs: Math.min(sinceMs, nowMs) } });
+  if (from === to) return keepStatus(described);
+  if (state.underlying) {
+    return keepStatus({
+      ...described,
+      underlying: { status: to, sinceMs: Math.min(sinceMs, nowMs) },
+    });
   }
   const isFlip = from === 'DOWN' || to === 'DOWN';
   return shown(isFlip ? flipped(described, nowMs) : described, to, sinceMs, nowMs);
 }
 
-function shown(state: MonitorState, to: MonitorStatus, foundSinceMs: number, nowMs: number): Step {
+function shown(
+  state: MonitorState,
+  to: MonitorStatus,
+  foundSinceMs: number,
+  nowMs: number,
+): StatusStep {
   // A clock that was set back since then.
   const sinceMs = Math.min(foundSinceMs, nowMs);
-  if (isQuiet(state.status, to)) return unchanged({ ...state, status: to, sinceMs });
+  if (isQuiet(state.status, to)) return keepStatus({ ...state, status: to, sinceMs });
   const number = state.changes + 1;
   const problem = to === 'DOWN' || to === 'DEGRADED' ? state.problem : undefined;
   return {
@@ -269,49 +288,48 @@ function shown(state: MonitorState, to: MonitorStatus, foundSinceMs: number, now
   };
 }
 
-/** That a first check passed, or is awaited again, is no change that anyone is to be told. */
+/** A first check that passes is no news, nor is a monitor that waits for one again. */
 const isQuiet = (from: MonitorStatus, to: MonitorStatus) =>
   (from === 'PENDING' && to === 'UP') || (from === 'UP' && to === 'PENDING');
 
-/** The same kind of problem keeps its words: "after 3 ms" and "after 4 ms" are not news. */
-function inTheSameWords(before: Problem | undefined, problem: Problem): Problem {
+/** A problem keeps its words while its outcome is the same: "after 3 ms" and "after 4 ms" are not news. */
+function inTheSameWords(before: StatusProblem | undefined, problem: StatusProblem): StatusProblem {
   return before?.outcome === problem.outcome ? before : problem;
 }
 
-/** The state without what was not confirmed. */
+/** The state without unconfirmed results. */
 function confirmedOf(state: MonitorState): MonitorState {
-  const { status } = found(state);
+  const { status } = underlyingStatus(state);
   const { firstFailureMs: _, ...rest } =
     status === 'UP' || status === 'PENDING' ? withoutProblem(state) : state;
-  return { ...rest, failures: 0, successes: 0, blemishes: 0 };
+  return { ...rest, failures: 0, successes: 0, degradations: 0 };
 }
 
 function withoutProblem({ problem: _, ...state }: MonitorState): MonitorState {
   return state;
 }
 
-/** Nothing that others are to learn of. Pure. */
-export function unchanged(state: MonitorState): Step {
+/** A step without a change of status. Pure. */
+export function keepStatus(state: MonitorState): StatusStep {
   return { state, change: undefined, recheckSoon: false };
 }
 
 /**
- * The state of a monitor whose target is another from now on: PENDING until checked, under what people set.
- * `changes` goes on counting, or a change to come would look like one that was delivered. Pure.
+ * The state after an edit of the target: PENDING until checked, beneath a status that people set. `changes` keeps counting, so that
+ * a later change doesn't look like a delivered one. Pure.
  */
-export function withNewTarget(state: MonitorState, nowMs: number): Step {
+export function resetForNewTarget(state: MonitorState, nowMs: number): StatusStep {
   const { status, sinceMs, changes } = state;
-  const fresh: MonitorState = { ...neverChecked(nowMs), changes };
-  if (state.beneath) {
-    const beneath = { status: 'PENDING', sinceMs: nowMs } as const;
-    return unchanged({ ...fresh, status, sinceMs, beneath });
+  const fresh: MonitorState = { ...createInitialState(nowMs), changes };
+  if (state.underlying) {
+    const underlying = { status: 'PENDING', sinceMs: nowMs } as const;
+    return keepStatus({ ...fresh, status, sinceMs, underlying });
   }
   return status === 'PENDING'
-    ? unchanged(fresh)
+    ? keepStatus(fresh)
     : shown({ ...fresh, status }, 'PENDING', nowMs, nowMs);
 }
 
-/** With one more flip. Pure. */
 function flipped(state: MonitorState, nowMs: number): MonitorState {
   const flips = [...state.flips, nowMs].slice(-FLAPPING_FLIPS);
   const [first = nowMs] = flips;
@@ -319,14 +337,14 @@ function flipped(state: MonitorState, nowMs: number): MonitorState {
   return { ...state, flips, flapping: state.flapping || often };
 }
 
-/** Without its flapping, once it has been calm for long enough. Pure. */
+/** Ends flapping once no flip came for long enough. Pure. */
 function calmed(state: MonitorState, nowMs: number): MonitorState {
   const last = state.flips.at(-1);
   if (!state.flapping || (last !== undefined && isWithin(last, nowMs))) return state;
   return { ...state, flapping: false, flips: NO_FLIPS };
 }
 
-/** Either way from now: the clock may have been set back. */
+/** In both directions, because the clock may have been set back. */
 function isWithin(flipMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - flipMs) <= FLAPPING_MS;
 }

@@ -10,25 +10,24 @@ export interface Cron {
   lastUpTo(ms: number): number | undefined;
 }
 
-/** As many expressions are kept ready; croner takes about 70 kB for each. */
+/** Expressions kept parsed; croner takes about 70 kB for each. */
 const MAX_KEPT = 500;
 
 /**
  * Times of a crontab of five fields in a zone, daylight-saving safe.
  *
- * When the clock changes it does what cron of Debian does. A job at set times (neither minute nor hour begins with
- * `*`) comes once a day: 02:30 that does not exist comes when the clock has moved on, at 03:00, and 02:30 that exists
- * twice is the first. A job that runs all the time, such as hourly, goes on at its pace: times that do not exist are
- * left out, and those that exist twice come twice.
+ * Clock changes are handled as by Debian's cron. A job at set times (neither minute nor hour begins with `*`) runs once a day: if
+ * 02:30 doesn't exist, it runs at 03:00, and if 02:30 exists twice, at the first. A job that runs all the time, such as hourly,
+ * keeps its pace: missing times are left out, and repeated times count twice.
  *
- * Throws a RangeError whose message says what to write when expression or zone is none, or it never comes.
+ * Throws a RangeError whose message says what to write if expression or zone is not valid, or the time never comes.
  * Source: cron(8) of Debian.
  */
 export function parseCron(expression: string, timezone: string): Cron {
   return kept(JSON.stringify([expression, timezone]));
 }
 
-/** What is wrong with a crontab or its zone, if anything: which of the two, and a sentence without its end. */
+/** The fault of a crontab or its zone, with a sentence without a full stop; `undefined` if both are valid. */
 export function cronFault(
   expression: string | undefined,
   timezone: string,
@@ -55,31 +54,16 @@ const kept = memoize(MAX_KEPT, (key: string): Cron => {
     mode: '5-part',
     timezone,
     domAndDow: bothDays,
-    // As in Debian, a list of hours is a job at set times too.
+    // A list of hours is a job at set times too, as in Debian.
     fixedTimeRule: 'no-wildcard',
   });
-  return remembering({
+  return {
     nextAfter: (ms) => croner.nextRun(new Date(ms))?.getTime(),
     lastUpTo: (ms) => croner.previousRuns(1, new Date(ms + 1))[0]?.getTime(),
-  });
+  };
 });
 
-/** Many monitors ask for the same expression at about the same moment: the answer holds until it has come. */
-function remembering(cron: Cron): Cron {
-  let fromMs = Number.POSITIVE_INFINITY;
-  let nextMs: number | undefined;
-  return {
-    nextAfter(ms) {
-      if (ms >= fromMs && nextMs !== undefined && ms < nextMs) return nextMs;
-      nextMs = cron.nextAfter(ms);
-      fromMs = ms;
-      return nextMs;
-    },
-    lastUpTo: cron.lastUpTo,
-  };
-}
-
-/** A crontab in the words that croner reads, with how a crontab reads its stars. */
+/** A crontab as croner reads it. */
 interface CronFields {
   /** Five fields in numbers. Minute and hour keep a star that they begin with; everything else is a list of values. */
   pattern: string;
@@ -87,21 +71,21 @@ interface CronFields {
   bothDays: boolean;
 }
 
-interface Field {
+interface CronField {
   name: string;
   min: number;
   max: number;
-  /** Names that stand for `min` and what follows it. */
+  /** Names for `min` and the values after it. */
   names?: readonly string[];
 }
 
-const MINUTE: Field = { name: 'minute', min: 0, max: 59 };
+const MINUTE: CronField = { name: 'minute', min: 0, max: 59 };
 
-const HOUR: Field = { name: 'hour', min: 0, max: 23 };
+const HOUR: CronField = { name: 'hour', min: 0, max: 23 };
 
-const DAY_OF_MONTH: Field = { name: 'day of the month', min: 1, max: 31 };
+const DAY_OF_MONTH: CronField = { name: 'day of the month', min: 1, max: 31 };
 
-const MONTH: Field = {
+const MONTH: CronField = {
   name: 'month',
   min: 1,
   max: 12,
@@ -109,7 +93,7 @@ const MONTH: Field = {
 };
 
 /** Sunday is 0 and 7. */
-const DAY_OF_WEEK: Field = {
+const DAY_OF_WEEK: CronField = {
   name: 'day of the week',
   min: 0,
   max: 7,
@@ -153,11 +137,11 @@ function parseCronFields(expression: string): CronFields {
   return { pattern: pattern.join(' '), bothDays };
 }
 
-function parseField(text: string, field: Field): number[] {
+function parseField(text: string, field: CronField): number[] {
   return rising(text.split(',').flatMap((part) => parsePart(part, field)));
 }
 
-function parsePart(part: string, field: Field): number[] {
+function parsePart(part: string, field: CronField): number[] {
   const match = /^(?:(\*)|(\w+)(?:-(\w+))?)(?:\/(\d{1,2}))?$/.exec(part);
   if (!match) throw unreadable(part, field);
   const [, star, first, last, step] = match;
@@ -184,7 +168,7 @@ function parsePart(part: string, field: Field): number[] {
   return Array.from({ length: Math.floor((end - from) / by) + 1 }, (_, index) => from + index * by);
 }
 
-function parseValue(text: string, part: string, field: Field): number {
+function parseValue(text: string, part: string, field: CronField): number {
   const named = field.names?.indexOf(text.toLowerCase()) ?? -1;
   if (named !== -1) return field.min + named;
   if (!/^\d{1,4}$/.test(text)) throw unreadable(part, field);
@@ -197,7 +181,7 @@ function parseValue(text: string, part: string, field: Field): number {
   return value;
 }
 
-function unreadable(part: string, field: Field): RangeError {
+function unreadable(part: string, field: CronField): RangeError {
   const names = field.names ? ` or names such as ${field.names[1]}` : '';
   return new RangeError(
     `the ${field.name} '${part}' is not valid; use numbers from ${field.min} to ${field.max}${names}, ` +

@@ -1,4 +1,4 @@
-/** Keeps what a function gave for its last `limit` new arguments; what it threw is not kept. */
+/** Remembers a function's results for its last `limit` new arguments; errors are not remembered. */
 export function memoize<Key, Value>(limit: number, make: (key: Key) => Value): (key: Key) => Value {
   const kept = new Map<Key, Value>();
   return (key) => {

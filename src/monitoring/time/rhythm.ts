@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** After a start, and after a sleep, all that is overdue is checked within this time, or within its interval. */
+/** Overdue checks are spread over this time after a start or a sleep, or over their interval if that is shorter. */
 const CATCH_UP_MS = 30_000;
 
-/** Where in its interval a job's rhythm lies: even over the ids, and always the same for one id. */
+/** Position of a job's rhythm within its interval: evenly spread over ids, and always the same for one id. */
 export function phaseOf(id: string, intervalMs: number): number {
   return createHash('sha256').update(id).digest().readUInt32BE(0) % intervalMs;
 }
@@ -13,10 +13,10 @@ export function nextOnGrid(afterMs: number, intervalMs: number, phaseMs: number)
   return (Math.floor((afterMs - phaseMs) / intervalMs) + 1) * intervalMs + phaseMs;
 }
 
-/** A check may begin a little before its time: the clock that it waits by and the wall clock go apart within an interval. */
+/** A check may begin a little early, because its clock and the wall clock drift apart within an interval. */
 const EARLY_MS = 1_000;
 
-/** The time of the grid that a check is for which begins at a moment. */
+/** Time of the rhythm for a check that begins at `atMs`. */
 export function timeOfRhythm(atMs: number, intervalMs: number, phaseMs: number): number {
   return lastOnGrid(atMs + Math.min(EARLY_MS, intervalMs / 10), intervalMs, phaseMs);
 }
@@ -26,7 +26,7 @@ export function lastOnGrid(atMs: number, intervalMs: number, phaseMs: number): n
   return Math.floor((atMs - phaseMs) / intervalMs) * intervalMs + phaseMs;
 }
 
-/** How long the job at `index` of `count` overdue ones waits, so that they do not come all at once. */
+/** Delay of the job at `index` of `count` overdue ones, so that they don't all start at once. */
 export function catchUpAfterMs(index: number, count: number, intervalMs: number): number {
   return (index / count) * Math.min(intervalMs, CATCH_UP_MS);
 }

@@ -3,10 +3,10 @@ import { DAY_MS, MINUTE_MS } from './clock.ts';
 import type { Cron } from './cron.ts';
 import { memoize } from './memoize.ts';
 
-/** Monitors that have their windows together ask for the same moments. */
+/** Monitors with the same windows ask for the same moments. */
 const MAX_KEPT = 5_000;
 
-/** The clocks of a zone can be set by a day; a week later each day has come. */
+/** A zone may skip a day; every day of the week occurs within a week after that. */
 const DAYS_AROUND = 9;
 
 const keptStart = memoize(MAX_KEPT, (key: string): number => {
@@ -14,7 +14,7 @@ const keptStart = memoize(MAX_KEPT, (key: string): number => {
   return firstAtMs(zone, wall);
 });
 
-/** When the clocks of a zone first show a time or a later one, Unix milliseconds; `wall` as `wallMs` has it. Pure. */
+/** The moment at which the clocks of a zone first show a time or a later one, Unix milliseconds; `wall` as from `wallMs`. Pure. */
 export const startAtMs = (zone: string, wall: number): number =>
   keptStart(JSON.stringify([zone, wall]));
 
@@ -32,7 +32,7 @@ export function weeklyTimes({
   minute: number;
   timezone: string;
 }): Cron {
-  /** Of days around a moment, counted from the one that the clocks show, those that have a start: `undefined` for the others. */
+  /** Start on a day `away` from the local day of a moment; `undefined` for other days of the week. */
   const startsAround = (ms: number) => {
     const today = Math.floor(wallMs(timezone, ms) / DAY_MS) * DAY_MS;
     return (away: number) => {

@@ -177,7 +177,7 @@ test('incidents of all monitors in a time are those that overlap it, counted bey
   await clock.advance(HOUR_MS);
   await eventually(async () => (await of(`from=${iso(endMs)}`)).total === 0);
   await service.call('POST', `${new URL(push_url).pathname}/fail`);
-  // What has begun this very moment is in a time up to now.
+  // A range up to now contains an incident that begins this very moment.
   await eventually(async () => (await of(`from=${iso(endMs)}`)).total === 1);
   const both = { incidents: [id, shopId], total: 2, complete: true };
   expect(await of(`from=${iso(endMs - 1)}&limit=1000`)).toEqual(both);

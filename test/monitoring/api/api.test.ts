@@ -23,7 +23,7 @@ describe('keys', () => {
   test('are taken as X-API-Key and as a bearer token', async () => {
     const { call, key } = await startService();
     const auth = { key: null };
-    const tries = [
+    const tries: Array<{ headers: Record<string, string>; status: number; code?: string }> = [
       { headers: { 'x-api-key': key }, status: 200 },
       { headers: { 'X-API-KEY': key }, status: 200 },
       { headers: { authorization: `Bearer ${key}` }, status: 200 },

@@ -196,7 +196,7 @@ describe.each(KINDS)('%s', (kind) => {
   });
 });
 
-/** What stands in a field; null, which stands for the default, where nothing does. */
+/** The value of a field; null, the default, if it is absent. */
 function valueIn(monitor: object, field: string): unknown {
   return field
     .split('.')

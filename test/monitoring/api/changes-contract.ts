@@ -16,7 +16,7 @@ const told = (changes: Awaited<ReturnType<ReturnType<typeof createChangesReader>
     removed: [...changes.removed].sort(),
   };
 
-/** What the changes of monitors promise with every engine of the store. */
+/** Promises of the changes route, with every engine of the store. */
 export function describeChanges(engine: string, start: () => Promise<Service>): void {
   /** A service with checked monitors, and a reader of it. */
   async function setUp() {

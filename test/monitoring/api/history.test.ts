@@ -141,7 +141,7 @@ test('the uptime of a time is the share that was seen up of all that was seen', 
   expect(Date.parse(month.to) - Date.parse(month.from)).toBe(30 * 86_400_000);
 });
 
-test('of a time in which nothing was seen the uptime is null', async () => {
+test('the uptime of a time without monitoring is null', async () => {
   const { get } = await withHistory();
   const query = 'from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z';
   expect((await get(`uptime?${query}`)).body).toMatchObject({
@@ -228,7 +228,7 @@ test('a wrong or unknown query parameter is a 400 that names it and says what to
   }
 });
 
-test('as many rows as an answer holds can be had', async () => {
+test('an answer holds the maximum number of rows', async () => {
   const { get } = await withHistory();
   const query = 'by=minute&from=2026-12-01T00:00:00Z&to=2026-12-02T01:00:00Z';
   expect((await get(`rollups?${query}`)).status).toBe(200);

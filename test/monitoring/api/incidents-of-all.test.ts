@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import type { Incident } from '../../../src/contracts/monitoring-additions.ts';
 import { incidentsOfAll } from '../../../src/monitoring/api/incidents-of-all.ts';
-import { fold } from '../../../src/monitoring/history/incidents.ts';
+import { addChange } from '../../../src/monitoring/history/incidents.ts';
 import type { WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
 import {
-  cover,
+  applyResult,
+  coverStatus,
+  createInitialState,
   type MonitorState,
-  neverChecked,
-  next,
-  type Step,
-  uncover,
-  withNewTarget,
+  resetForNewTarget,
+  type StatusStep,
+  uncoverStatus,
 } from '../../../src/monitoring/state/state.ts';
 import { down, up } from '../../helpers/monitoring/watched-world.ts';
 
@@ -29,7 +29,10 @@ function watched(id: string, published: MonitorState): WatchedMonitor {
 /** Monitors that changed a second after one another, each with incidents that began in the seconds before. */
 function manyMonitors(count: number, incidentsEach: number) {
   const monitors = Array.from({ length: count }, (_, at) =>
-    watched(`mon_${at}`, { ...neverChecked(START_MS + at * 1_000), changes: 2 * incidentsEach }),
+    watched(`mon_${at}`, {
+      ...createInitialState(START_MS + at * 1_000),
+      changes: 2 * incidentsEach,
+    }),
   );
   const asked: string[] = [];
   const incidents = (monitor: string) =>
@@ -51,28 +54,28 @@ function manyMonitors(count: number, incidentsEach: number) {
   return { monitors, history, asked };
 }
 
-/** What can happen to a monitor; what is confirmed at once, or after two results. */
-const happenings: Array<(state: MonitorState, nowMs: number) => Step> = [
-  (state, nowMs) => next(state, up, { toDown: 2, toUp: 1 }, nowMs),
-  (state, nowMs) => next(state, down, { toDown: 2, toUp: 2 }, nowMs),
-  (state, nowMs) => next(state, up, { toDown: 1, toUp: 2 }, nowMs),
-  (state, nowMs) => next(state, down, { toDown: 1, toUp: 1 }, nowMs),
-  (state, nowMs) => cover(state, 'PAUSED', nowMs),
-  (state, nowMs) => cover(state, 'MAINTENANCE', nowMs),
-  uncover,
-  withNewTarget,
+/** Events of a monitor; a change is confirmed at once, or after two results. */
+const happenings: Array<(state: MonitorState, nowMs: number) => StatusStep> = [
+  (state, nowMs) => applyResult(state, up, { toDown: 2, toUp: 1 }, nowMs),
+  (state, nowMs) => applyResult(state, down, { toDown: 2, toUp: 2 }, nowMs),
+  (state, nowMs) => applyResult(state, up, { toDown: 1, toUp: 2 }, nowMs),
+  (state, nowMs) => applyResult(state, down, { toDown: 1, toUp: 1 }, nowMs),
+  (state, nowMs) => coverStatus(state, 'PAUSED', nowMs),
+  (state, nowMs) => coverStatus(state, 'MAINTENANCE', nowMs),
+  uncoverStatus,
+  resetForNewTarget,
 ];
 
 test('no monitor with an incident of the time is left out, whatever happened to it', async () => {
   const steps = fc.array(fc.nat({ max: happenings.length - 1 }), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(steps, fc.nat({ max: 40 }), async (all, fromStep) => {
-      let state = neverChecked(START_MS);
-      let kept: ReturnType<typeof fold>;
+      let state = createInitialState(START_MS);
+      let kept: ReturnType<typeof addChange>;
       for (const [at, which] of all.entries()) {
         const step = happenings[which]?.(state, START_MS + (at + 1) * 10_000);
         state = step?.state ?? state;
-        if (step?.change) kept = fold(kept, step.change);
+        if (step?.change) kept = addChange(kept, step.change);
       }
       const fromMs = START_MS + fromStep * 10_000 + 5_000;
       const overlapping = kept?.incidents.filter(({ endedMs }) => !endedMs || endedMs > fromMs);
@@ -93,17 +96,17 @@ test('no monitor with an incident of the time is left out, whatever happened to 
 test('monitors that have not changed since the begin are not asked, but for those that are DOWN', async () => {
   const before = START_MS - 1;
   const monitors = [
-    watched('never', neverChecked(START_MS + 1)),
-    watched('before', { ...neverChecked(before), changes: 2 }),
-    watched('still-down', { ...neverChecked(before), changes: 1, status: 'DOWN' }),
-    watched('since', { ...neverChecked(START_MS), changes: 2 }),
+    watched('never', createInitialState(START_MS + 1)),
+    watched('before', { ...createInitialState(before), changes: 2 }),
+    watched('still-down', { ...createInitialState(before), changes: 1, status: 'DOWN' }),
+    watched('since', { ...createInitialState(START_MS), changes: 2 }),
   ];
   const { history, asked } = manyMonitors(0, 0);
   await incidentsOfAll(monitors, history, { ...sinceStart, limit: 1 });
   expect(asked).toEqual(['since', 'still-down']);
 });
 
-test('with a time 2,000 monitors are asked, those that changed last, and without one 200', async () => {
+test('the incidents of a time come from the 2,000 monitors that changed last, others from 200', async () => {
   const { monitors, history, asked } = manyMonitors(2_001, 1);
   const most = await incidentsOfAll(monitors, history, { ...sinceStart, limit: 1 });
   expect(most).toMatchObject({ total: 2_000, complete: false });

@@ -140,7 +140,7 @@ test('a ping that is spelled in another way is answered, counted and logged like
   }
 });
 
-/** How many answers were counted, by their labels. */
+/** Number of counted answers, by label. */
 const seriesOf = (metrics: string) =>
   new Map(
     [...metrics.matchAll(/^askwatch_http_request_seconds_count\{(.*)\} (\d+)$/gm)].map(
@@ -255,7 +255,7 @@ test('a signal counts towards its heartbeat alone, with any signal', async () =>
 
 test('a signal that cannot be stored is not acknowledged', async () => {
   const { signal, show, folder, lines } = await withJob();
-  const inTheWay = join(folder, 'monitor-states-a');
+  const inTheWay = join(folder, 'monitor-states');
   await writeFile(inTheWay, '');
   for (const what of ['', 'start', 'fail']) {
     const answer = await signal(what);

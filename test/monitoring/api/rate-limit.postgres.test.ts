@@ -26,7 +26,7 @@ describe.skipIf(!hasPostgres)('two monitoring services on one database', () => {
     const taken = answers.filter((answer) => answer?.status === 200);
     expect(taken.length + known).toBe(120);
     const left = taken.map((answer) => Number(answer?.headers['x-ratelimit-remaining']));
-    // Each of them was told another number.
+    // Each answer has another number.
     expect([...left].sort((a, b) => a - b)).toEqual(taken.map((_, at) => at));
     const refused = answers.filter((answer) => answer?.status === 429);
     expect(refused).toHaveLength(150 - taken.length);

@@ -8,7 +8,7 @@ const MONITORS = '/api/v1/public/monitors';
 const LIMIT = 120;
 const WINDOW_MS = 60_000;
 
-/** What a key may be used for; each is one request, whatever its answer. */
+/** Uses of a key; each is one request, even if it fails. */
 const REQUESTS: Array<[method: string, path: string, json?: object]> = [
   ['GET', MONITORS],
   ['HEAD', MONITORS],
@@ -86,7 +86,7 @@ test('requests without a valid key have a limit by address, which takes nothing 
     limits.add(headers['x-ratelimit-limit']);
   }
   expect([...limits]).toEqual(['60']);
-  // 60 failures are told apart; then they are only told to wait.
+  // After 60 failures, callers only learn how long to wait.
   expect(statuses.filter((status) => status === 401)).toHaveLength(60);
   expect(statuses.slice(60).every((status) => status === 429)).toBe(true);
   // An unknown push token is a wrong key as well.

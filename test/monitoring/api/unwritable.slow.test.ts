@@ -12,9 +12,9 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 
-/** What the service keeps of monitors: definitions with the creates that may be repeated, and their states. */
+/** Stored parts of monitors: definitions with repeatable creates, and states. */
 const DOCUMENTS = ['monitors', 'monitor-creates'];
-const STATES = ['monitor-states-a', 'monitor-states-b'];
+const STATES = ['monitor-states'];
 
 /**
  * Puts files in the way of folders, so that the file system itself refuses what is written or read there; `heal` puts

@@ -33,7 +33,7 @@ const check = async (pem: string, config: object = {}) =>
   await certificate(`localhost:${await startTlsTarget(pem)}`, config);
 
 describe('a certificate', () => {
-  test('that is good is UP, and kept', async () => {
+  test('a good certificate is UP, and its end is stored', async () => {
     const untilMs = inDays(90);
     expect(await check(authority.issue({ untilMs }))).toEqual({
       ...{ ok: true, outcome: 'ok', responseTimeMs: expect.any(Number) },
@@ -41,7 +41,7 @@ describe('a certificate', () => {
     });
   });
 
-  test('is asked for by its name, or by another one that is given', async () => {
+  test('the check asks for the certificate by its host name, or by another configured one', async () => {
     const names: string[] = [];
     const pem = authority.issue({ names: ['shop.example'] });
     const port = await startTlsTarget(pem, {
@@ -97,7 +97,7 @@ describe('a certificate', () => {
     expect(await check(pem, { ignore_tls: true })).toMatchObject({ ok: true, outcome: 'ok' });
   });
 
-  test('that any server may show is DOWN all the same when it ended or ends soon', async () => {
+  test('an expired certificate is DOWN even if any certificate is accepted', async () => {
     const any = { ignore_tls: true };
     const ended = await check(selfSigned({ names: ['x.example'], untilMs: inDays(-2) }), any);
     expect(ended.reason).toBe(`the certificate expired on ${day(inDays(-2))}`);
@@ -107,7 +107,7 @@ describe('a certificate', () => {
 });
 
 describe('a chain', () => {
-  test('ends when its first certificate does, which the reason names', async () => {
+  test('a chain ends with its first certificate, which the reason names', async () => {
     const untilMs = inDays(6);
     const between = authority.below('Between\u202e <@U1>', { untilMs }).below('Lower');
     const pem = between.issue({ untilMs: inDays(60) });
@@ -122,7 +122,7 @@ describe('a chain', () => {
     expect(down.reason).toMatch(/^the intermediate .*; it must be valid for at least 7 more days$/);
   });
 
-  test('is judged in whatever order it was sent', async () => {
+  test('the chain is judged in any order', async () => {
     const untilMs = inDays(6);
     const between = authority.below('Upper', { untilMs }).below('Lower');
     const [key = '', own = '', lower = '', upper = ''] = between
@@ -132,7 +132,7 @@ describe('a chain', () => {
     expect(result.reason).toContain('the intermediate certificate “Upper” expires in 6 days');
   });
 
-  test('whose intermediate has ended says which', async () => {
+  test('the reason names an expired intermediate certificate', async () => {
     const between = authority.below('Between', { untilMs: inDays(-6) });
     const result = await check(between.issue());
     expect(result).toMatchObject({ ok: false, outcome: 'tls' });
@@ -141,7 +141,7 @@ describe('a chain', () => {
     expect((await check(between.issue(), { ignore_tls: true })).reason).toBe(reason);
   });
 
-  test('goes no further than what a trusted root issued, whatever is sent beyond', async () => {
+  test('certificates after the one that a trusted root issued are ignored', async () => {
     // The root itself, signed by an older one and ended since: a cross-signature that nobody needs any more.
     const older = createAuthority('Older');
     const beyond = older.below('Test authority', { untilMs: inDays(-100) });
@@ -157,7 +157,7 @@ describe('a chain', () => {
     expect(await check(`${key}${own}${alien}${between}`)).toMatchObject({ outcome: 'ok' });
   });
 
-  test('that lacks one in between is DOWN', async () => {
+  test('a chain without an intermediate certificate is DOWN', async () => {
     const [key = '', own = ''] = authority
       .below('Between')
       .issue()
@@ -167,7 +167,7 @@ describe('a chain', () => {
     );
   });
 
-  test('of hundreds is refused or read to its end, in no time', async () => {
+  test('a chain of hundreds of certificates is refused or read quickly', async () => {
     const [own = '', ...above] = authority
       .below('Between', { untilMs: inDays(3) })
       .issue()
@@ -214,7 +214,7 @@ const SMTP = (line: string) =>
     : 'TLS220 Go ahead\r\n';
 
 describe('STARTTLS', () => {
-  test('of SMTP', async () => {
+  test('SMTP begins TLS with STARTTLS', async () => {
     const greeting = '220-mail.example\r\n220 ESMTP\r\n';
     const target = await startPlain(greeting, SMTP, authority.issue({ untilMs: inDays(5) }));
     const config = { starttls: 'smtp' };
@@ -225,7 +225,7 @@ describe('STARTTLS', () => {
     await eventually(() => target.closed() === 1);
   });
 
-  test('of IMAP', async () => {
+  test('IMAP begins TLS with STARTTLS', async () => {
     const target = await startPlain(
       '* OK [CAPABILITY IMAP4rev1 STARTTLS] ready\r\n',
       () => 'TLS* CAPABILITY IMAP4rev1\r\na1 OK begin TLS\r\n',
@@ -235,14 +235,14 @@ describe('STARTTLS', () => {
     expect(target.said).toEqual(['a1 STARTTLS\r\n']);
   });
 
-  test('of PostgreSQL', async () => {
+  test('PostgreSQL begins TLS with an SSLRequest', async () => {
     const target = await startPlain(undefined, () => 'TLSS');
     const config = { starttls: 'postgres' };
     expect(await certificate(`localhost:${target.port}`, config)).toMatchObject({ ok: true });
     expect(target.said).toEqual(['\x00\x00\x00\x08\x04\xd2\x16\x2f']);
   });
 
-  test('minds name and issuer as without it', async () => {
+  test('name and issuer are verified after STARTTLS too', async () => {
     const target = await startPlain('220 x\r\n', SMTP, createAuthority('Nobody').issue());
     const result = await certificate(`localhost:${target.port}`, { starttls: 'smtp' });
     expect(result).toMatchObject({ ok: false, outcome: 'tls' });
@@ -270,7 +270,7 @@ describe('STARTTLS', () => {
     ['imap', '* OK\r\n', () => '+ go on\r\n', /^it does not speak IMAP: it said “\+ go on”$/],
     ['postgres', undefined, () => 'N', /^it does not offer TLS$/],
     ['postgres', undefined, () => 'E', /^it does not answer like PostgreSQL$/],
-    // What came in plain text would be taken for what came over TLS.
+    // Plain text after the agreement would pass for text over TLS.
     ['postgres', undefined, () => 'Sx', /sent more plain text after it agreed to TLS$/],
     [
       'smtp',
@@ -288,22 +288,28 @@ describe('STARTTLS', () => {
     await eventually(() => target.closed() === 1);
   });
 
-  test.each(['smtp', 'imap', 'postgres'])('of %s with a server that closes', async (starttls) => {
-    const target = await startRawTarget((socket) => socket.end());
-    const result = await certificate(`localhost:${target.port}`, { starttls });
-    expect(result).toMatchObject({ ok: false, outcome: 'connection' });
-    expect(result.reason).toMatch(/closed the connection before TLS began$/);
-  });
+  test.each(['smtp', 'imap', 'postgres'])(
+    '%s fails if the server closes the connection',
+    async (starttls) => {
+      const target = await startRawTarget((socket) => socket.end());
+      const result = await certificate(`localhost:${target.port}`, { starttls });
+      expect(result).toMatchObject({ ok: false, outcome: 'connection' });
+      expect(result.reason).toMatch(/closed the connection before TLS began$/);
+    },
+  );
 
-  test.each(['smtp', 'imap', 'postgres'])('of %s with a silent server', async (starttls) => {
-    const target = await startRawTarget(() => {});
-    const config = { starttls, timeout_seconds: 1 };
-    expect(await certificate(`localhost:${target.port}`, config)).toMatchObject({
-      ...{ ok: false, outcome: 'timeout' },
-      reason: `no reply to STARTTLS from 127.0.0.1:${target.port} within 1 s`,
-    });
-    await eventually(() => target.closed() === 1);
-  });
+  test.each(['smtp', 'imap', 'postgres'])(
+    '%s fails if the server says nothing',
+    async (starttls) => {
+      const target = await startRawTarget(() => {});
+      const config = { starttls, timeout_seconds: 1 };
+      expect(await certificate(`localhost:${target.port}`, config)).toMatchObject({
+        ...{ ok: false, outcome: 'timeout' },
+        reason: `no reply to STARTTLS from 127.0.0.1:${target.port} within 1 s`,
+      });
+      await eventually(() => target.closed() === 1);
+    },
+  );
 
   test.each([
     ['smtp', '220-and more\r\n'],
@@ -325,7 +331,7 @@ describe('STARTTLS', () => {
     await eventually(() => target.closed() === 1);
   });
 
-  test('with a server that says a byte now and then', async () => {
+  test('a server that sends a byte now and then runs into the timeout', async () => {
     const target = await startRawTarget((socket) => {
       const more = setInterval(() => socket.write('2'), 200);
       socket.once('close', () => clearInterval(more));
@@ -338,13 +344,13 @@ describe('STARTTLS', () => {
 });
 
 describe('a server that shows none', () => {
-  test('because nothing listens', async () => {
+  test('a check fails if nothing listens', async () => {
     const result = await certificate(`localhost:${await closedPort()}`);
     expect(result).toMatchObject({ ok: false, outcome: 'connection' });
     expect(result.reason).toMatch(/^connection refused by 127\.0\.0\.1:\d+ after \d+ ms$/);
   });
 
-  test('because it speaks plain text, closes, or says nothing', async () => {
+  test('a check fails if the server speaks plain text, closes, or says nothing', async () => {
     const plain = await startRawTarget((socket) => socket.write('220 mail.example ESMTP\r\n'));
     const closing = await startRawTarget((socket) => socket.end());
     const silent = await startRawTarget(() => {});

@@ -20,7 +20,7 @@ const redirectTo = (to: () => string, status = 302) =>
   });
 
 describe('headers', () => {
-  test('replace ours of the same name, and our others are sent besides', async () => {
+  test('configured headers replace our own of the same name', async () => {
     const target = await startWebTarget();
     await http(target.url, { headers: { ...SECRETS, ACCEPT: 'text/html', 'X-Empty': '' } });
     const [request] = target.requests;
@@ -35,7 +35,7 @@ describe('headers', () => {
     });
   });
 
-  test('are kept over redirects within one origin', async () => {
+  test('headers are kept over redirects within one origin', async () => {
     const target = await startWebTarget((request, response) => {
       if (request.url === '/a') response.writeHead(302, { location: '/b' });
       response.end();
@@ -44,7 +44,7 @@ describe('headers', () => {
     expect(target.requests[1]?.headers).toEqual(target.requests[0]?.headers);
   });
 
-  test('are dropped at a redirect to another host, and not sent again when it leads back', async () => {
+  test('headers are dropped at a redirect to another host, and stay dropped when it leads back', async () => {
     let back = '';
     const other = await redirectTo(() => back);
     const elsewhere = `http://127.0.0.2:${other.port}/`;
@@ -70,20 +70,25 @@ describe('headers', () => {
 describe('a body', () => {
   const JSON_BODY = { body: '{"ping":"käse"}', headers: { 'Content-Type': 'application/json' } };
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('is sent with %s', async (method) => {
-    const target = await startWebTarget((request, response) =>
-      request.resume().on('end', () => response.end('pong')),
-    );
-    expect(await keyword(target.url, 'pong', { method, ...JSON_BODY })).toMatchObject({ ok: true });
-    expect(target.requests[0]).toMatchObject({ method, body: JSON_BODY.body });
-    expect(target.requests[0]?.headers).toMatchObject({
-      'content-length': '16',
-      'content-type': 'application/json',
-    });
-    expect(target.requests[0]?.headers).not.toHaveProperty('transfer-encoding');
-  });
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'a body is sent with %s',
+    async (method) => {
+      const target = await startWebTarget((request, response) =>
+        request.resume().on('end', () => response.end('pong')),
+      );
+      expect(await keyword(target.url, 'pong', { method, ...JSON_BODY })).toMatchObject({
+        ok: true,
+      });
+      expect(target.requests[0]).toMatchObject({ method, body: JSON_BODY.body });
+      expect(target.requests[0]?.headers).toMatchObject({
+        'content-length': '16',
+        'content-type': 'application/json',
+      });
+      expect(target.requests[0]?.headers).not.toHaveProperty('transfer-encoding');
+    },
+  );
 
-  test('that is empty says so, and none at all is none', async () => {
+  test('an empty body has a length of 0, and a request without a body has none', async () => {
     const target = await startWebTarget();
     await http(target.url, { method: 'POST', body: '' });
     await http(target.url, { method: 'GET' });
@@ -120,7 +125,7 @@ describe('a body', () => {
 });
 
 describe('redirects', () => {
-  test('are answers when they are not to be followed', async () => {
+  test('redirects are answers if they are not followed', async () => {
     const target = await redirectTo(() => '/next');
     expect(await http(target.url, { follow_redirects: false })).toMatchObject({
       ok: false,
@@ -148,7 +153,7 @@ describe('redirects', () => {
     expect(target.requests).toHaveLength(max_redirects + 1);
   });
 
-  test('are followed up to exactly that many', async () => {
+  test('redirects are followed up to max_redirects', async () => {
     const target = await startWebTarget((request, response) => {
       const next = { '/': '/1', '/1': '/2' }[request.url ?? ''];
       if (next) response.writeHead(302, { location: next });
@@ -159,7 +164,7 @@ describe('redirects', () => {
 });
 
 describe('a slow answer', () => {
-  test('passes, and says how slow', async () => {
+  test('a slow answer passes, and the reason says how slow', async () => {
     const target = await startWebTarget((_request, response) =>
       setTimeout(() => response.end('fine'), 60),
     );

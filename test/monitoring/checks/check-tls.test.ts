@@ -19,7 +19,7 @@ async function startTls(wishes?: CertificateWishes) {
 }
 
 describe('a good certificate', () => {
-  test('passes, for names and addresses, and says when it ends', async () => {
+  test('a good certificate passes for names and addresses, and its end is stored', async () => {
     const untilMs = inDays(90);
     const target = await startTls({ untilMs });
     const passed = {
@@ -32,7 +32,7 @@ describe('a good certificate', () => {
     expect(await http(`https://localhost:${target.port}`)).toEqual(passed);
   });
 
-  test('is asked for by its name without the last dot', async () => {
+  test('a certificate is requested by its name without the last dot', async () => {
     const asked: unknown[] = [];
     const target = await startTls();
     target.answerWith((request, response) => {
@@ -43,7 +43,7 @@ describe('a good certificate', () => {
     expect(asked).toEqual(['localhost']);
   });
 
-  test('has its end recorded when the check fails too', async () => {
+  test('the end of a certificate is stored when the check fails too', async () => {
     const target = await startTls();
     target.answerWith((_request, response) => response.writeHead(503).end());
     expect(await http(target.url)).toMatchObject({
@@ -53,7 +53,7 @@ describe('a good certificate', () => {
     });
   });
 
-  test('is absent over plain HTTP', async () => {
+  test('plain HTTP has no certificate', async () => {
     const target = await startWebTarget();
     expect(await http(target.url)).not.toHaveProperty('certificateEndsMs');
   });
@@ -160,7 +160,7 @@ describe('a certificate that is not to be trusted', () => {
 });
 
 describe('a certificate that ends soon', () => {
-  test('is expiring, and passes', async () => {
+  test('a certificate that ends soon passes as expiring', async () => {
     const untilMs = inDays(3.2);
     const target = await startTls({ untilMs });
     expect(await http(target.url)).toEqual({
@@ -187,7 +187,7 @@ describe('a certificate that ends soon', () => {
     },
   );
 
-  test('goes before a slow answer, and a failure before both', async () => {
+  test('an expiring certificate goes before a slow answer, and a failure before both', async () => {
     const target = await startTls({ untilMs: inDays(1) });
     // Whatever it takes, it takes longer than nothing.
     const slow = { degraded_after_ms: 1 };
@@ -198,7 +198,7 @@ describe('a certificate that ends soon', () => {
     });
   });
 
-  test('on the way counts like the last', async () => {
+  test('the certificate of a redirecting host counts too', async () => {
     const last = await startTls();
     const first = await startTls({ untilMs: inDays(2) });
     first.answerWith((_request, response) => response.writeHead(302, { location: last.url }).end());
@@ -218,21 +218,21 @@ describe('a certificate that ends soon', () => {
     );
   });
 
-  test('is reported from exactly that many days on', () => {
+  test('an expiring certificate is reported from exactly the configured day on', () => {
     expect(expiryWarning(14 * DAY_MS, 14, 0)).toBeDefined();
     expect(expiryWarning(14 * DAY_MS + 1, 14, 0)).toBeUndefined();
   });
 });
 
 describe('a handshake', () => {
-  test('with a server that does not speak TLS fails with words', async () => {
+  test('a server without TLS fails with a sentence', async () => {
     const target = await startWebTarget();
     const result = await http(`https://127.0.0.1:${target.port}`);
     expect(result).toMatchObject({ ok: false, outcome: 'tls' });
     expect(result.reason).toContain(`127.0.0.1:${target.port} does not speak TLS`);
   });
 
-  test('that the server gives up fails with words', async () => {
+  test('an aborted handshake fails with a sentence', async () => {
     const target = await startRawTarget((socket) => socket.once('data', () => socket.end()));
     const result = await http(`https://127.0.0.1:${target.port}`);
     expect(result).toMatchObject({ ok: false, outcome: 'connection' });
@@ -241,7 +241,7 @@ describe('a handshake', () => {
     );
   });
 
-  test('that never ends fails at the deadline, with ignore_tls too', async () => {
+  test('an endless handshake fails at the deadline, with ignore_tls too', async () => {
     const target = await startRawTarget(() => {});
     for (const ignore_tls of [false, true]) {
       expect(
@@ -254,7 +254,7 @@ describe('a handshake', () => {
     }
   });
 
-  test('with a server that speaks only HTTP/2 fails with words', async () => {
+  test('a server that speaks only HTTP/2 fails with a sentence', async () => {
     const pem = authority.issue();
     const server = tls.createServer({ key: pem, cert: pem, ALPNProtocols: ['h2'] });
     server.on('tlsClientError', () => {});

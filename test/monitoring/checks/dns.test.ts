@@ -142,7 +142,7 @@ test.each(['silence', 'garbage'] as const)('gives up on %s at the deadline', asy
     `no answer from the resolver ${server.address} within 1 s`,
     `unreadable answer from the resolver ${server.address}`,
   ]).toContain(result.reason);
-  // Before the ten seconds of a check that is told nothing.
+  // Before the default timeout of ten seconds.
   expect(result.responseTimeMs).toBeLessThan(9_000);
   expect(server.questions).toHaveLength(1);
 });
@@ -177,19 +177,19 @@ test('a server that has always been fast may answer slowly without counting as s
 describe('an answer that is cut short', () => {
   const long = Array.from({ length: 200 }, (_, i) => [`192.0.2.${i}`]);
 
-  test('is asked for again over TCP', async () => {
+  test('a truncated answer is fetched over TCP', async () => {
     const { result, server } = await look(long, { expected: ['192.0.2.199'] }, { truncates: true });
     expect(result).toMatchObject({ ok: true, outcome: 'ok' });
     expect(server.overTcp()).toBe(1);
   });
 
-  test('is a failure when there is no TCP', async () => {
+  test('a truncated answer fails if there is no TCP', async () => {
     const { result } = await look(long, {}, { truncates: true, only: 'udp' });
     expect(result).toMatchObject({ ok: false, outcome: 'dns' });
     expect(result.reason).toMatch(/^connection refused by the resolver/);
   });
 
-  test('is a failure too when the name does not exist', async () => {
+  test('a truncated answer fails even if the name does not exist', async () => {
     const { result } = await look('NXDOMAIN', { rcode: 'NXDOMAIN' }, { truncates: true });
     expect(result).toMatchObject({ ok: true });
   });

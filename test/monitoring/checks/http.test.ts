@@ -125,23 +125,6 @@ describe('an HTTP check', () => {
     expect(result.reason).toMatch(reason);
   });
 
-  test('stops reading an endless body at its limit and passes', async () => {
-    let sent = 0;
-    const target = await startWebTarget((_request, response) => {
-      const chunk = Buffer.alloc(64 * 1024, 'a');
-      const more = () => {
-        while (!response.destroyed) {
-          sent += chunk.length;
-          if (!response.write(chunk)) break;
-        }
-      };
-      response.on('drain', more);
-      more();
-    });
-    expect(await setUp().http(target.url)).toMatchObject({ ok: true });
-    expect(sent).toBeLessThan(64 * 1024 * 1024);
-  });
-
   test('a check that is aborted has no result and closes its connection', async () => {
     const target = await startRawTarget(() => {});
     const closing = new AbortController();
@@ -153,7 +136,7 @@ describe('an HTTP check', () => {
 });
 
 describe('redirects', () => {
-  test('are followed, with the method a browser would take', async () => {
+  test('redirects are followed with the method of a browser', async () => {
     const target = await startWebTarget((request, response) => {
       const to = { '/a': [302, '/b'], '/b': [307, '/c'], '/c': [303, '/d'] }[request.url ?? ''];
       if (to) response.writeHead(Number(to[0]), { location: String(to[1]) });
@@ -168,7 +151,7 @@ describe('redirects', () => {
     ]);
   });
 
-  test('end after five if not said otherwise', async () => {
+  test('a check follows five redirects by default', async () => {
     const target = await startWebTarget((_request, response) => {
       response.writeHead(302, { location: '/again' }).end();
     });
@@ -181,7 +164,7 @@ describe('redirects', () => {
     expect(target.requests).toHaveLength(6);
   });
 
-  test('leave nobody behind who listens for the end of the check', async () => {
+  test('redirects leave no listeners on the signal', async () => {
     const target = await startWebTarget((request, response) => {
       const hop = Number(request.url?.slice(1) || 0);
       if (hop < 10) response.writeHead(302, { location: `/${hop + 1}` });
@@ -211,7 +194,7 @@ describe('redirects', () => {
     expect(result.reason).not.toMatch(/\d+\.\d+\.\d+\.\d+|::1/);
   });
 
-  test('to a name that leads to a forbidden address are not followed', async () => {
+  test('a redirect to a name with a forbidden address is not followed', async () => {
     const inner = await startWebTarget();
     const target = await startWebTarget((_request, response) => {
       response.writeHead(302, { location: `http://inner.example:${inner.port}/` }).end();
@@ -267,7 +250,7 @@ describe('addresses', () => {
     expect(dns.questions).toHaveLength(6);
   });
 
-  test('of several addresses only the allowed ones are used', async () => {
+  test('only the allowed addresses of a name are used', async () => {
     const target = await startWebTarget();
     const lookup: NameLookup = async () => ['127.0.0.9', '::1', '127.0.0.1', '10.0.0.1'];
     expect(await setUp({ lookup }).http(`http://many.example:${target.port}`)).toMatchObject({
@@ -283,7 +266,7 @@ describe('addresses', () => {
     expect(forbidden.connections()).toBe(0);
   });
 
-  test('with several allowed ones the next is tried when one refuses', async () => {
+  test('the next allowed address is tried when one refuses', async () => {
     const target = await startWebTarget();
     const lookup: NameLookup = async () => ['127.0.0.2', '127.0.0.1'];
     const { http } = setUp({ lookup, allow: ['127.0.0.0/8'] });
@@ -378,19 +361,6 @@ describe('a KEYWORD check', () => {
   ])('decodes the text %s', async (_how, type, body) => {
     const target = await page(body, { 'content-type': type });
     expect(await setUp().keyword(target.url, 'café')).toMatchObject({ ok: true });
-  });
-
-  test('reads no more than the limit of a small answer that decompresses to much', async () => {
-    const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024), { level: 1 });
-    const target = await page(bomb, { 'content-encoding': 'gzip' });
-    const before = process.memoryUsage().rss;
-    const result = await setUp().keyword(target.url, 'Cart');
-    expect(result).toMatchObject({
-      ok: false,
-      outcome: 'keyword',
-      reason: 'keyword not found in the first 1024 KB of HTML; the rest was not read',
-    });
-    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
   });
 
   test('says that a keyword beyond the limit is not read', async () => {

@@ -79,14 +79,14 @@ describe('a value in JSON', () => {
     expect(await check(json)).toMatchObject({ ok: false, outcome: 'value', reason });
   });
 
-  test('can be a member that is called like one of every object', async () => {
+  test('a member may be called like a built-in one of every object', async () => {
     const body = '{"__proto__": {"constructor": 1}, "hasOwnProperty": 2}';
     expect(await check('__proto__.constructor == 1', body)).toMatchObject({ ok: true });
     expect(await check('hasOwnProperty == 2', body)).toMatchObject({ ok: true });
     expect(await check('constructor exists', body)).toMatchObject({ ok: false });
   });
 
-  test('can be in a list that is the whole answer', async () => {
+  test('the whole answer may be a list', async () => {
     expect(await check('[1] == "b"', ['a', 'b'])).toMatchObject({ ok: true });
   });
 
@@ -112,20 +112,20 @@ describe('a value in JSON', () => {
     });
   });
 
-  test.each(['[', '{"a":'])('and an answer of a million of %j is not parsed', async (piece) => {
+  test.each(['[', '{"a":'])('an answer of a million of %j is not parsed', async (piece) => {
     const body = piece.repeat(Math.floor((1024 * 1024) / piece.length));
     expect((await check('a exists', body)).reason).toBe(
       'the answer is nested more than 64 levels deep, so a cannot be read',
     );
   });
 
-  test('and an answer of 50,000 values is not parsed', async () => {
+  test('an answer of 50,000 values is not parsed', async () => {
     expect((await check('[0] == 0', JSON.stringify(Array(50_000).fill(0)))).reason).toBe(
       'the answer has more than 50000 values, so [0] cannot be read',
     );
   });
 
-  test('is not looked for in an answer with another status', async () => {
+  test('an answer with another status is not searched for the value', async () => {
     const target = await startWebTarget((_request, response) =>
       response.writeHead(500).end('{"status":"ok"}'),
     );
@@ -170,7 +170,7 @@ describe('a condition', () => {
     expect(() => parseJsonCondition(text)).toThrow(sentence);
   });
 
-  test('of any text is read or refused with a sentence', () => {
+  test('any text is read as a condition or refused with a sentence', () => {
     const piece = fc.oneof(
       fc.constantFrom('a', '.', '[', ']', '"', '\\', '0', '<', '=', '!', ' ', 'exists', 'contains'),
       fc.string({ unit: 'grapheme', maxLength: 3 }),

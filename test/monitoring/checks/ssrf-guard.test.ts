@@ -5,7 +5,7 @@ import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 import { long } from '../../helpers/long.ts';
 import { anyIpv4, anyIpv6, isForPublic } from '../../helpers/monitoring/hostile-addresses.ts';
 
-/** What a URL with this host leads to, as the checks see it. */
+/** The address behind a URL's host, as the checks see it. */
 const hostOf = (host: string) => literalAddress(new URL(`http://${host}/`).hostname);
 
 describe('without an allow-list', () => {

@@ -43,7 +43,7 @@ async function startTlsTarget(pem: string, hello = 'hello\r\n') {
 }
 
 describe('a port', () => {
-  test('is UP while something accepts the connection, which is closed again', async () => {
+  test('a port that accepts the connection is UP, and the connection is closed', async () => {
     const target = await startRawTarget(() => {});
     expect(await tcp(`127.0.0.1:${target.port}`)).toEqual({
       ok: true,
@@ -54,7 +54,7 @@ describe('a port', () => {
     await eventually(() => target.closed() === 2);
   });
 
-  test('is reached over IPv6', async () => {
+  test('a port is reached over IPv6', async () => {
     const server = net.createServer((socket) => socket.destroy()).listen(0, '::1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
@@ -64,7 +64,7 @@ describe('a port', () => {
     expect(await tcp(`[0:0:0:0:0:0:0:1]:${port}`)).toMatchObject({ ok: true });
   });
 
-  test('on which nothing listens is told with the host and the port', async () => {
+  test('the reason names host and port if nothing listens', async () => {
     const port = await closedPort();
     const result = await tcp(`localhost:${port}`);
     expect(result).toMatchObject({ ok: false, outcome: 'connection' });
@@ -75,7 +75,7 @@ describe('a port', () => {
     );
   });
 
-  test('of a name that does not exist says so', async () => {
+  test('the reason says that a name does not exist', async () => {
     const dns = await startDnsServer(() => 'NXDOMAIN');
     const { tcp } = setUp({ lookup: createNameLookup({ servers: [dns.address] }) });
     expect(await tcp('db.example:5432')).toMatchObject({ ok: false, outcome: 'name' });
@@ -93,7 +93,7 @@ describe('what is sent and expected', () => {
     expect(await tcp(`127.0.0.1:${target.port}`, config)).toMatchObject({ ok: true });
   });
 
-  test('can be bytes that are no text, and a backslash', async () => {
+  test('sent and expected bytes may be binary, and contain a backslash', async () => {
     const heard: Buffer[] = [];
     const target = await startRawTarget((socket) =>
       socket.on('data', (bytes) => {
@@ -106,7 +106,7 @@ describe('what is sent and expected', () => {
     expect(Buffer.concat(heard)).toEqual(Buffer.from([0x00, 0xff, 0x5c, 0x6e, 0x09]));
   });
 
-  test('is sent where no answer is waited for', async () => {
+  test('the text is sent even if no answer is expected', async () => {
     const heard: string[] = [];
     const target = await startRawTarget((socket) =>
       socket.on('data', (bytes) => heard.push(String(bytes))),
@@ -115,7 +115,7 @@ describe('what is sent and expected', () => {
     await eventually(() => heard.join('') === 'stat\n');
   });
 
-  test('is found where it comes in pieces', async () => {
+  test('the expected text is found across pieces', async () => {
     const target = await startRawTarget((socket) => {
       socket.setNoDelay();
       for (const [at, letter] of [...'SSH-2.0-x\r\n'].entries()) {
@@ -125,7 +125,7 @@ describe('what is sent and expected', () => {
     expect(await tcp(`127.0.0.1:${target.port}`, { expect: '2.0-x' })).toMatchObject({ ok: true });
   });
 
-  test('is missing in an answer, which is shown', async () => {
+  test('the reason quotes an answer without the expected text', async () => {
     const target = await startRawTarget((socket) => socket.end('-LOADING the\tdata\r\n'));
     expect(await tcp(`127.0.0.1:${target.port}`, { expect: 'PONG' })).toMatchObject({
       ok: false,
@@ -149,7 +149,7 @@ describe('what is sent and expected', () => {
     expect(result.reason).toMatch(reason);
   });
 
-  test('what was sent is not told where a server repeats it', async () => {
+  test('the reason hides sent text that a server repeats', async () => {
     const { port } = await startRawTarget(cache);
     const shout = await startRawTarget((socket) =>
       socket.on('data', (bytes) => socket.end(String(bytes).toUpperCase().slice(3, 14))),
@@ -211,7 +211,7 @@ describe('over TLS', () => {
 describe('a hostile server', () => {
   const soon = { expect: 'PONG', timeout_seconds: 1 };
 
-  test('that says nothing is a timeout', async () => {
+  test('a silent server is a timeout', async () => {
     const target = await startRawTarget(() => {});
     expect(await tcp(`127.0.0.1:${target.port}`, soon)).toMatchObject({
       outcome: 'timeout',
@@ -222,7 +222,7 @@ describe('a hostile server', () => {
     await eventually(() => target.closed() === 2);
   });
 
-  test('that says a byte now and then is a timeout that tells what was said', async () => {
+  test('the timeout of a server that sends a byte now and then quotes its answer', async () => {
     const target = await startRawTarget((socket) => {
       const more = setInterval(() => socket.write('z'), 300);
       socket.once('close', () => clearInterval(more));
@@ -233,7 +233,7 @@ describe('a hostile server', () => {
     await eventually(() => target.closed() === 1);
   });
 
-  test('that never comes to an end is disconnected after 64 KB', async () => {
+  test('an endless answer is cut after 64 KB', async () => {
     const chunk = Buffer.alloc(1000, 'x');
     const target = await startRawTarget((socket) => {
       const more = () => {
@@ -257,7 +257,7 @@ describe('a hostile server', () => {
     expect(await tcp(`127.0.0.1:${target.port}`, { expect: 'PONG' })).toMatchObject({ ok });
   });
 
-  test('that cuts the connection is told so', async () => {
+  test('the reason says that the server closed the connection', async () => {
     const target = await startRawTarget((socket) => {
       socket.once('data', () => socket.resetAndDestroy());
     });
@@ -282,7 +282,7 @@ describe('an address that is not allowed', () => {
     expect(result.reason).toBe('the address may not be checked (see MONITOR_ALLOW_PRIVATE)');
   });
 
-  test('is not reached behind a name that changes its answer', async () => {
+  test('a forbidden address is not reached behind a name that changes its answer', async () => {
     const heard: number[] = [];
     const server = net.createServer((socket) => {
       heard.push(1);

@@ -52,7 +52,7 @@ test('hours that are stored while days are read count once', async () => {
     await history.add('a', nowMs, up, { found: 'UP', everyMs: MINUTE_MS, covered: false });
   }
   nowMs = NOON_MS + 2 * HOUR_MS;
-  // Its book is there already, so what is held is the reading of what is stored alone.
+  // Loads the open hours, so that `hold` only holds the reading of stored ones.
   await history.uptime('a', { fromMs: NOON_MS, toMs: nowMs });
   hold();
   const asked = history.days('a', { count: 2, nowMs });

@@ -43,7 +43,7 @@ function rollupsOf(checks: readonly Check[], everyMs: number, lengthMs: number, 
   return rollups;
 }
 
-/** The newest 90 days, those too of which nothing was seen. */
+/** The newest 90 days, even without monitored time. */
 function daysOf(checks: readonly Check[], everyMs: number, nowMs: number) {
   const today = Math.floor(nowMs / DAY);
   const days = Array.from({ length: 90 }, (_, place) => {
@@ -169,7 +169,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
           }
         }
         if (step.what === 'store') {
-          // Days that are remembered must not outlive what is stored anew, also while they are read.
+          // Cached days must not outlive newly stored hours, even if they are being read.
           const asked = [history.days('a', { count: 90, nowMs })];
           const stored = history.prune(nowMs);
           asked.push(history.days('a', { count: 90, nowMs }));

@@ -74,7 +74,7 @@ test(`${KILLS} kills lose no result, no hour and no incident that was acknowledg
     expect(new Set(known).size).toBe(known.length);
     await history.close();
     await store.close();
-    // Torn ends of journals are cut off: nothing that was acknowledged, and so no warning.
+    // Torn ends of journals are cut off without a warning, because they were not acknowledged.
     expect(lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
     nowMs += EVERY_MS * (1 + Math.floor(random() * 30));
   }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
-import { type History, openHistory } from '../../../src/monitoring/history/history.ts';
+import { type MonitorHistory, openHistory } from '../../../src/monitoring/history/history.ts';
 import type { StatusChange } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
@@ -38,7 +38,7 @@ async function startHistory(startMs = NOON, atEnd: AtEnd = onTestFinished) {
   atEnd(stop);
   return {
     lines,
-    get history(): History {
+    get history(): MonitorHistory {
       return current.history;
     },
     at(ms: number) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { fold, openIncidents } from '../../../src/monitoring/history/incidents.ts';
+import { addChange, openIncidents } from '../../../src/monitoring/history/incidents.ts';
 import type { StatusChange } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
@@ -29,12 +29,12 @@ const changes = fc
 test('incidents are the times of DOWN, one after another, also when a change is reported twice', () => {
   fc.assert(
     fc.property(changes, fc.array(fc.nat({ max: 29 })), (all, repeats) => {
-      let kept: ReturnType<typeof fold>;
+      let kept: ReturnType<typeof addChange>;
       for (const [index, change] of all.entries()) {
-        kept = fold(kept, change);
+        kept = addChange(kept, change);
         for (const repeat of repeats) {
           const told = all[repeat];
-          if (told && repeat <= index) kept = fold(kept, told);
+          if (told && repeat <= index) kept = addChange(kept, told);
         }
       }
       const downs = all.filter(({ to }) => to === 'DOWN');
@@ -63,7 +63,7 @@ test('a list of incidents holds every change that was reported before it', async
   expect(await incidents.list('a', 10)).toMatchObject([{ id: 'a:1', ended_at: null }]);
   await added;
   const up = { ...change, atMs: START + 5, from: 'DOWN', to: 'UP', number: 2 } as const;
-  // As at a start that does not know whether the first was added.
+  // A start repeats a change that may already be added.
   await incidents.add('a', [change, up]);
   expect(await incidents.list('a', 10)).toMatchObject([{ id: 'a:1', ended_as: 'UP' }]);
 });
@@ -85,7 +85,7 @@ async function withIncidents(...times: Array<[fromSecond: number, toSecond?: num
     incidents.during('a', { fromMs: START + from * 1_000, toMs: START + to * 1_000 });
 }
 
-test('incidents of a time began before its end and had not ended by its begin', async () => {
+test('incidents of a time statusBefore before its end and had not ended by its begin', async () => {
   const during = await withIncidents([10, 20], [30, 40], [50]);
   const inTime = async (from: number, to: number) =>
     (await during(from, to)).incidents.map(({ change }) => change);
@@ -106,7 +106,7 @@ test('incidents of a time are not complete once older ones of it may be gone', a
   expect(await (await withIncidents())(Number.NEGATIVE_INFINITY, 9)).toEqual(none);
   const few = await withIncidents(...times(99));
   expect((await few(Number.NEGATIVE_INFINITY, 2_000)).complete).toBe(true);
-  // Of the 101 the first is gone, and the second began at second 11.
+  // The first of 101 is dropped; the second began at second 11.
   const many = await withIncidents(...times(101));
   expect(await many(10.999, 2_000)).toMatchObject({ complete: false });
   expect(await many(11, 2_000)).toMatchObject({ complete: true });
@@ -114,10 +114,10 @@ test('incidents of a time are not complete once older ones of it may be gone', a
 });
 
 test('the newest hundred incidents are kept', () => {
-  let kept: ReturnType<typeof fold>;
+  let kept: ReturnType<typeof addChange>;
   for (let number = 1; number <= 300; number += 1) {
     const [from, to] = number % 2 ? (['UP', 'DOWN'] as const) : (['DOWN', 'UP'] as const);
-    kept = fold(kept, { atMs: START + number, sinceMs: START + number, from, to, number });
+    kept = addChange(kept, { atMs: START + number, sinceMs: START + number, from, to, number });
   }
   expect(kept?.incidents.map(({ number }) => number)).toEqual(
     Array.from({ length: 100 }, (_, index) => 101 + 2 * index),

@@ -7,7 +7,7 @@ import {
 } from '../../../src/monitoring/history/recent-results.ts';
 import {
   coveredEntry,
-  type Entry,
+  type HistoryEntry,
   outcomeOf,
   resultEntry,
 } from '../../../src/monitoring/history/result-record.ts';
@@ -47,14 +47,6 @@ const entry = fc.oneof(
   },
 );
 
-const failed = (monitor: string, atMs: number, reason: string) =>
-  resultEntry(
-    monitor,
-    atMs,
-    { ok: false, outcome: 'status', responseTimeMs: 1, reason },
-    { found: 'DOWN', everyMs: 1, covered: false },
-  );
-
 test('the newest entries of each monitor are there as they came', () => {
   const steps = fc.array(
     fc.oneof(
@@ -66,7 +58,7 @@ test('the newest entries of each monitor are there as they came', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const recent = createRecentResults();
-      const model = new Map<string, Entry[]>();
+      const model = new Map<string, HistoryEntry[]>();
       for (const step of all) {
         if (typeof step === 'string') {
           recent.forget(step);
@@ -84,39 +76,6 @@ test('the newest entries of each monitor are there as they came', () => {
     }),
     { numRuns: long ? 500 : 25 },
   );
-});
-
-test('more monitors than a page holds do not mix', () => {
-  const recent = createRecentResults();
-  for (let round = 0; round < 3; round += 1) {
-    for (let index = 0; index < 200; index += 1) {
-      recent.add(coveredEntry(`m${index}`, 1_000 * index + round));
-    }
-  }
-  for (let index = 0; index < 200; index += 1) {
-    const times = recent.of(`m${index}`).map(({ atMs }) => atMs);
-    expect(times).toEqual([0, 1, 2].map((round) => 1_000 * index + round));
-  }
-});
-
-test('with too many different reasons in memory, results are kept without', () => {
-  const recent = createRecentResults();
-  for (let index = 0; index < 65_535; index += 1) {
-    recent.add(failed(`m${Math.floor(index / RECENT_COUNT)}`, 1, `reason ${index}`));
-  }
-  recent.add(failed('late', 1, 'one too many'));
-  expect(recent.of('late')).toEqual([{ ...failed('late', 1, 'one too many'), reason: undefined }]);
-  recent.forget('m0');
-  recent.add(failed('later', 1, 'there is room again'));
-  expect(recent.of('later')).toMatchObject([{ reason: 'there is room again' }]);
-});
-
-test('reasons go with the results that they belong to', () => {
-  const recent = createRecentResults();
-  for (let index = 0; index < 70_000; index += 1) {
-    recent.add(failed('a', index, `reason ${index}`));
-  }
-  expect(recent.of('a').at(-1)).toMatchObject({ reason: 'reason 69999' });
 });
 
 test('the numbers that outcomes have in the journal never change', () => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import {
   coveredEntry,
-  type Entry,
+  type HistoryEntry,
   resultEntry,
 } from '../../../src/monitoring/history/result-record.ts';
 import { openRollups } from '../../../src/monitoring/history/rollups.ts';
@@ -44,7 +44,7 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', async 
     const hours = [];
     for (let startMs = fromMs; startMs < finalMs; startMs += HOUR) hours.push(hourAt(startMs));
     await rollups.add('a', { finalMs, last: undefined, hours, entries: [] });
-    // Told twice, as after a crash.
+    // EntriesOfTime twice, as after a crash.
     await rollups.add('a', { finalMs, last: undefined, hours, entries: [] });
   }
   const stored = await rollups.read('a');
@@ -89,7 +89,7 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', async 
       unseenMs: 0,
     });
   }
-  // The range cuts a day of which the hours are gone.
+  // The range cuts a day without hours.
   const fromMs = endMs - 200 * DAY - 12 * HOUR;
   expect(await history.uptime('a', { fromMs, toMs: fromMs + DAY })).toMatchObject({
     downMs: 24 * 60_000,
@@ -114,10 +114,10 @@ test('counting goes on where stored hours end, and with what they ended with', a
 test('hours that a crash left in both documents count once, and so do hours that come again', async () => {
   const { log } = recordingLog();
   const folder = await temporaryFolder();
-  const Kept = z.object({ finalMs: z.int(), hours: z.string(), days: z.string() });
+  const StoredRollups = z.object({ finalMs: z.int(), hours: z.string(), days: z.string() });
   const kept = {
     name: 'monitor-rollups',
-    schema: Kept,
+    schema: StoredRollups,
     version: 1,
     whenCorrupt: 'refuse',
   } as const;
@@ -158,7 +158,7 @@ test('the newest twenty results are stored, and what stands between them, and it
   const look = (atMs: number) =>
     resultEntry('a', atMs, ok, { found: 'UP', everyMs: 60_000, covered: false });
   const first = Array.from({ length: 18 }, (_, at) => look(START + at));
-  const close = (hour: number, entries: Entry[]) =>
+  const close = (hour: number, entries: HistoryEntry[]) =>
     rollups.add('a', {
       ...{ finalMs: START + hour * HOUR, last: undefined, entries },
       hours: [hourAt(START + (hour - 1) * HOUR)],

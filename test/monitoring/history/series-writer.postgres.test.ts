@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Entry, resultEntry } from '../../../src/monitoring/history/result-record.ts';
+import { type HistoryEntry, resultEntry } from '../../../src/monitoring/history/result-record.ts';
 import { createSeriesWriter } from '../../../src/monitoring/history/series-writer.ts';
 import type { SeriesRow } from '../../../src/store/series.ts';
 import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
@@ -27,7 +27,7 @@ async function startWriter() {
   });
   const all = (monitor: string) =>
     series.between([{ monitor, fromMs: NOON - 1_000, toMs: Number.POSITIVE_INFINITY }]);
-  const timesOf = (monitor: string) => (entriesOf: (monitor: string) => Entry[]) =>
+  const timesOf = (monitor: string) => (entriesOf: (monitor: string) => HistoryEntry[]) =>
     entriesOf(monitor).map(({ atMs }) => atMs - NOON);
   return { series, writer, forgotten, replaced, all, timesOf };
 }
@@ -62,7 +62,7 @@ describe.skipIf(!hasPostgres)('a reading of rows', () => {
       writer.add(look('a', NOON + 5, 1), slotMs),
       writer.add(look('a', NOON + 6, 2), slotMs),
     ]);
-    const took = (entriesOf: (monitor: string) => Entry[]) =>
+    const took = (entriesOf: (monitor: string) => HistoryEntry[]) =>
       entriesOf('a').map((entry) => entry.took);
     expect(await writer.read(['a'], () => all('a'), took)).toEqual([990]);
     await written;
@@ -76,7 +76,7 @@ describe.skipIf(!hasPostgres)('a reading of rows', () => {
     await Promise.all(tooks.map((took) => writer.add(look('a', NOON, took))));
     const stored = (await all('a')).map(({ took }) => took / 10);
     expect([...stored].sort((a, b) => a - b)).toEqual(tooks);
-    // The microseconds begin anew after the last one.
+    // The microseconds start again after the last one.
     const first = stored.indexOf(0);
     expect([...stored.slice(first), ...stored.slice(0, first)]).toEqual(tooks);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type History, openHistory } from '../../../src/monitoring/history/history.ts';
+import { type MonitorHistory, openHistory } from '../../../src/monitoring/history/history.ts';
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
@@ -29,7 +29,7 @@ const check = fc.record({
   ),
   tookMs: fc.integer({ min: 0, max: 20_000 }).map((tenths) => tenths / 10),
   by: process,
-  /** Told after the next ones. */
+  /** EntriesOfTime after the next ones. */
   late: fc.boolean(),
   way,
 });
@@ -76,7 +76,7 @@ const story = fc.record({
 type Story = typeof story extends fc.Arbitrary<infer Value> ? Value : never;
 type Way = 'handed' | 'lost';
 
-/** One process of those that share a history. */
+/** One of the processes that share a history. */
 async function startProcess(
   database: Database,
   from: Pick<Parameters<typeof openSharedHistory>[0], 'handed' | 'owns' | 'wallMs'>,
@@ -92,7 +92,7 @@ async function startProcess(
     await current.store.close();
   };
   return {
-    get history(): History {
+    get history(): MonitorHistory {
       return current.history;
     },
     async restart() {
@@ -103,7 +103,7 @@ async function startProcess(
   };
 }
 
-/** The same story, told to a history in files and to two processes that share one. */
+/** Runs one story against a history in files and against two processes that share one. */
 async function tell(database: Database, monitor: string, { everyMs, steps }: Story) {
   const { log, lines } = recordingLog();
   let nowMs = START;
@@ -111,7 +111,7 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
   const wallMs = () => nowMs;
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const files = await openHistory({ store, wallMs, log });
-  /** As the last process gave them, and as they are stored with the state. */
+  /** The last process's open hours, as stored with the state. */
   let openHours: unknown = null;
   let handedOver: unknown;
   const texts = () => new Map([[monitor, handedOver]]);
@@ -130,7 +130,7 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
   let late: Array<() => void> = [];
   let change = 0;
 
-  function addTo(history: History, each: Check, slotMs?: number): Promise<void> {
+  function addTo(history: MonitorHistory, each: Check, slotMs?: number): Promise<void> {
     if (each.as === 'paused') return history.cover(monitor, each.atMs);
     const { found, ...checked } = resultOf(each);
     const reason = `no answer, "${each.tookMs}"`;
@@ -182,7 +182,7 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
       { fromMs: hours(nowMs - 30 * HOUR), toMs: hours(nowMs) },
       { fromMs: hours((START + nowMs) / 2), toMs: range.toMs },
     ];
-    const questions = (history: History) => [
+    const questions = (history: MonitorHistory) => [
       history.results(monitor, 20),
       ...(['minute', 'hour', 'day'] as const).map((by) =>
         history.rollups(monitor, { by, ...range }),
@@ -195,7 +195,7 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
     const wanted = await Promise.all(questions(files));
     for (const { history } of both) {
       expect(await Promise.all(questions(history))).toEqual(wanted);
-      // Of the last day, to the millisecond.
+      // The last day, to the millisecond.
       for (const backMs of [23 * HOUR + 7, 97 * MINUTE, 23 * MINUTE]) {
         const cut = { fromMs: nowMs - backMs, toMs: nowMs - 11 * MINUTE - 5 };
         expect(await history.uptime(monitor, cut)).toMatchObject(
@@ -230,7 +230,7 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
       const other = by === 0 ? 1 : 0;
       await Promise.all([addTo(files, first), addTo(both[by].history, first, slotMs)]);
       openHours = both[by].history.openHours(monitor);
-      // It has not heard of the other one yet: its state is refused, and its result is not stored.
+      // It doesn't know the other process's result yet, so its state is refused and its result isn't stored.
       await addTo(both[other].history, second, slotMs);
       hand(other, step.way as Way);
     }

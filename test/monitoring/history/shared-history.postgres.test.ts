@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
-import type { History } from '../../../src/monitoring/history/history.ts';
+import type { MonitorHistory } from '../../../src/monitoring/history/history.ts';
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { StoreUnavailableError } from '../../../src/store/errors.ts';
 import type { PostgresOptions } from '../../../src/store/postgres/postgres-store.ts';
@@ -23,7 +23,7 @@ async function startWorld(startMs = NOON) {
   const database = await testDatabase();
   let nowMs = startMs;
   const wallMs = () => nowMs;
-  /** As they are stored with the states. */
+  /** Open hours, as stored with the states. */
   const texts = new Map<string, unknown>();
   const handed = {
     of: async (monitors: readonly string[]) =>
@@ -74,7 +74,7 @@ async function startWorld(startMs = NOON) {
 }
 
 const lastDays = { by: 'hour', fromMs: NOON - 5 * DAY, toMs: NOON + 5 * DAY } as const;
-const checksOf = async (history: History, monitor: string) =>
+const checksOf = async (history: MonitorHistory, monitor: string) =>
   (await history.rollups(monitor, lastDays)).reduce((sum, { checks }) => sum + checks, 0);
 
 describe.skipIf(!hasPostgres)('a shared history', () => {
@@ -98,7 +98,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     // Two of one moment that are none of the schedule are two.
     await Promise.all([both[0].add('b', NOON), both[0].add('b', NOON)]);
     expect(await both[1].history.results('b', 10)).toHaveLength(2);
-    // As are two of a slot that is too far away to be theirs.
+    // Two entries count if their slot is too far away.
     await Promise.all(both.map(({ add }) => add('c', NOON, passed, NOON - HOUR)));
     expect(await both[1].history.results('c', 10)).toHaveLength(2);
     expect(errors()).toEqual([]);
@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
         expect(await history.rollups('a', lastDays)).toEqual(wanted);
       }
     }
-    // What is handed over counts, so that it need not be read.
+    // The handed-over hours count without reading rows.
     const seven = String(text).replace(/\|[\d.]+,2,1,/, (row) => row.replace(',2,1,', ',7,1,'));
     texts.set('a', seven);
     const next = await start();
@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
       expect(history.openHours('nobody')).toBeNull();
     }
     expect(await asked.history.rollups('a', lastDays)).toMatchObject([{ checks: 7 }]);
-    // Whoever does not check it counts nothing, and keeps nothing.
+    // A process that doesn't check it neither counts nor keeps anything.
     await asked.add('a', NOON + 2 * MINUTE);
     expect(asked.history.openHours('a')).toBeNull();
     next.history.leave('a');
@@ -162,7 +162,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     await eventually(() => other.history.openHours('a') !== null);
     other.history.takeOpenHours('b', other.history.openHours('a'));
     expect(await checksOf(other.history, 'b')).toBe(2);
-    // Another one stands in its slot.
+    // Its slot has another entry.
     await one.add('c', NOON, passed, NOON);
     await other.add('c', NOON + 1, timedOut, NOON);
     await eventually(() => String(other.history.openHours('c')).includes(',1,0,'));
@@ -214,7 +214,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     const killed = await start();
     await killed.add('a', NOON);
     const handed = killed.history.openHours('a');
-    // Its state with this one was never stored.
+    // The state with this entry was never stored.
     await killed.add('a', NOON + MINUTE);
     const next = await start();
     next.history.takeOpenHours('a', handed);
@@ -229,7 +229,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     const owner = await start();
     const other = await start(() => false);
     await Promise.all([owner.add('a', NOON), owner.add('paused', NOON)]);
-    // That of the paused one says for ever that its hours are not stored.
+    // The paused monitor's text never says that its hours are stored.
     for (const monitor of ['a', 'paused']) texts.set(monitor, owner.history.openHours(monitor));
     const laterMs = NOON + 4 * DAY;
     await owner.add('a', laterMs);
@@ -337,7 +337,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
       const other = await start(() => true, { url: server.url });
       await eventually(async () => (await other.history.results('a', 10)).length === 4);
       expect(await checksOf(other.history, 'a')).toBe(4);
-      // Where the database was away for long, it is told besides that this process counted as dead.
+      // After a long outage of the database, this process also learns that it counted as dead.
       const told = errors().filter(({ msg }) => !/does not count as alive/.test(String(msg)));
       expect(told.map(({ msg }) => msg)).toEqual([
         'could not store check results; they are kept in memory',
@@ -357,7 +357,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     at(NOON + 2 * HOUR);
     await owner.history.prune(NOON + 2 * HOUR);
     await Promise.all(monitors.map((monitor) => owner.add(monitor, NOON + 2 * HOUR)));
-    const daysOf = (history: History) =>
+    const daysOf = (history: MonitorHistory) =>
       Promise.all(
         monitors.map((monitor) => history.days(monitor, { count: 2, nowMs: NOON + 3 * HOUR })),
       );
@@ -365,7 +365,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     for (const monitor of monitors) texts.set(monitor, owner.history.openHours(monitor));
     const wanted = await daysOf(asked.history);
     expect(wanted[0]).toEqual({ upMs: [0, 4 * MINUTE], downMs: [0, 0] });
-    // Of the database itself nothing can be asked from here on.
+    // The database can't be queried from here on.
     await query('alter table #.check_result rename to hidden');
     await query('alter table #.document rename to hidden_document');
     expect(await daysOf(asked.history)).toEqual(wanted);

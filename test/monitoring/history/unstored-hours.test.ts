@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   coveredEntry,
-  type Entry,
+  type HistoryEntry,
   resultEntry,
 } from '../../../src/monitoring/history/result-record.ts';
 import {
@@ -33,7 +33,7 @@ const entries = fc
   )
   .map((steps) => {
     let atMs = NOON;
-    return steps.map(({ afterMs, as, took }): Entry => {
+    return steps.map(({ afterMs, as, took }): HistoryEntry => {
       atMs += afterMs;
       if (as === 'paused') return coveredEntry('a', atMs);
       const ok = as !== 'down';

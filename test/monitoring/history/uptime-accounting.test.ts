@@ -4,7 +4,7 @@ import {
   addSnapshot,
   finalBoundary,
   putBefore,
-  type Snapshot,
+  type StatusSince,
   startAccount,
   talliesAt,
   type UptimeAccount,
@@ -18,13 +18,13 @@ const HOURS = 8;
 const sight = fc.record({
   atMs: fc.integer({ min: 0, max: HOURS * HOUR }),
   worthMs: fc.constantFrom(2 * MINUTE, HOUR, 5 * HOUR),
-  as: fc.constantFrom<Snapshot['as']>('up', 'down', 'unseen', 'unconfirmed'),
+  as: fc.constantFrom<StatusSince['as']>('up', 'down', 'unseen', 'unconfirmed'),
 });
 const inOrder = fc
   .uniqueArray(sight, { maxLength: 30, selector: ({ atMs }) => atMs })
   .map((sights) => sights.sort((a, b) => a.atMs - b.atMs));
 
-function count(sights: readonly Snapshot[]): UptimeAccount {
+function count(sights: readonly StatusSince[]): UptimeAccount {
   const time = startAccount({ lengthMs: HOUR, countedMs: 0, last: undefined });
   for (const each of sights) addSnapshot(time, each, { ok: each.as === 'up', responseTimeMs: 5 });
   return time;
@@ -53,7 +53,7 @@ test('time that is counted on its own and put after what is stored is as if it h
           talliesAt(whole, nowMs).filter(({ startMs }) => startMs >= finalMs);
         const nowMs = HOURS * HOUR + 3 * HOUR;
         expect(talliesAt(time, nowMs)).toEqual(expected(nowMs));
-        // And it goes on alike.
+        // Both continue alike.
         const next = { ...later, atMs: HOURS * HOUR + later.atMs };
         for (const each of [time, whole]) addSnapshot(each, next);
         expect(talliesAt(time, 3 * nowMs)).toEqual(expected(3 * nowMs));

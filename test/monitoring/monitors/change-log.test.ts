@@ -10,7 +10,7 @@ import { long } from '../../helpers/long.ts';
 const STORE_ID = '0123456789abcdef';
 const OVERLAP_MS = 10;
 
-/** What happens next: something is stored, the time goes on, a process does something, or the reader goes on. */
+/** Next step: a write, passing time, an action of a process, or a read. */
 type Happening =
   | { kind: 'store'; id: number }
   /** The clock is set to be so much behind the time. */
@@ -75,7 +75,7 @@ interface Process {
   log: ChangeLog;
   shown: Map<number, number>;
   unstored: Map<number, number>;
-  /** What has it hear what the time was, while it waits for that. */
+  /** Delivers the time that the process waits for. */
   marking: Array<() => Promise<unknown>>;
 }
 
@@ -87,7 +87,7 @@ async function play(all: readonly Happening[]) {
   const stored = new Map(Array.from({ length: 6 }, (_, id) => [id, 0]));
   const asked: Array<(ms: number) => void> = [];
   const sharedNowMs = () => new Promise<number>((resolve) => asked.push(resolve));
-  /** Has a process ask what time it is: when that is read, and when it hears of it, are two moments. */
+  /** A process reads the clock: the reading and its delivery are two moments. */
   function askTime(log: ChangeLog) {
     const marked = log.mark();
     const answer = asked.pop();
@@ -220,7 +220,7 @@ async function play(all: readonly Happening[]) {
       await happen(between);
     });
   }
-  // In the end nobody shows what is not stored, and whoever is asked tells what the reader does not know.
+  // In the end every process shows only stored states, and tells the reader what it doesn't know.
   for (const process of [0, 1, 2]) await happen({ kind: 'settle', process, stored: false });
   for (const process of [0, 1, 2]) {
     await ask(process, async () => {});

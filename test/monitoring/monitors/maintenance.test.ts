@@ -14,7 +14,7 @@ const once = (startsAt: string, endsAt: string, reason?: string) =>
 const each = (cron: string, minutes: number, timezone = 'UTC') =>
   MaintenanceWindow.parse({ cron, duration_minutes: minutes, timezone });
 
-/** Whether it is covered at a time, and the next change as text. */
+/** The covering at a time, and the next change as text. */
 function at(windows: readonly MaintenanceWindow[], time: string) {
   const { window, changesMs } = maintenanceAt(windows, Date.parse(time));
   const next = changesMs === undefined ? 'never' : new Date(changesMs).toISOString().slice(0, 16);
@@ -105,7 +105,7 @@ test.each([
   expect(at(windows, time)).toBe(is);
 });
 
-test('of overlapping windows the first listed counts, and a change between them is a change', () => {
+test('the first listed of overlapping windows counts, and a change between them is a change', () => {
   const long = once('2026-05-01T10:00', '2026-05-01T14:00', 'move');
   const short = once('2026-05-01T11:00', '2026-05-01T12:00', 'reboot');
   const told = (windows: MaintenanceWindow[]) =>
@@ -157,7 +157,7 @@ test('windows are judged anew when the clock was set back', () => {
 });
 
 describe('minute by minute', () => {
-  /** Starts of the days looked at: spring and autumn in several zones, and a leap day. */
+  /** Starts of days in spring and autumn in several zones, and a leap day. */
   const starts = [
     '2026-03-28T00:00Z',
     '2026-10-24T00:00Z',

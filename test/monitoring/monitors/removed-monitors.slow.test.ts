@@ -4,7 +4,7 @@ import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openMonitors, type WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
-import { next } from '../../../src/monitoring/state/state.ts';
+import { applyResult } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { filesWith } from '../../helpers/files-with.ts';
@@ -56,7 +56,7 @@ async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) 
       };
       for (const result of [failed, failed, passed, failed, failed]) {
         nowMs += MINUTE_MS;
-        const step = next(monitor.state, result, { toDown: 2, toUp: 1 }, nowMs);
+        const step = applyResult(monitor.state, result, { toDown: 2, toUp: 1 }, nowMs);
         const seen = { found: 'DOWN', everyMs: MINUTE_MS, covered: false } as const;
         await Promise.all([
           monitors.settle(monitor.id, () => step)?.saved,
@@ -68,7 +68,7 @@ async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) 
   };
 }
 
-/** A folder with two monitors that had outages, closed; one of them was edited, and so stands in two versions. */
+/** A closed folder with two monitors that had outages; one was edited, so it has two versions. */
 async function lived(): Promise<string> {
   const folder = await temporaryFolder();
   const { monitors, watch, close } = await open(folder);
@@ -81,7 +81,7 @@ async function lived(): Promise<string> {
   const files = await filesWith('gone', folder);
   const folders = new Set(files.map((name) => name.split('/')[0]));
   expect([...folders].sort()).toEqual([
-    ...['monitor-incidents', 'monitor-results-12', 'monitor-states-a', 'monitors'],
+    ...['monitor-incidents', 'monitor-results-12', 'monitor-states', 'monitors'],
   ]);
   expect(files.filter((name) => name.startsWith('monitors/'))).toHaveLength(2);
   return folder;

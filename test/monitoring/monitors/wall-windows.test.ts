@@ -33,10 +33,10 @@ const CHANGES = [
   { zone: 'Asia/Kathmandu', day: '2026-10-25', how: 'nothing' },
 ];
 
-/** Days on either side of a change: windows that began before, and those that come after. */
+/** Days before and after a clock change, for windows that begin before it and after it. */
 const DAYS_AROUND = 9;
 
-/** What the clocks of a zone show, minute by minute: `2026-10-25 02:30`. Slow, and of nothing but `Intl`. */
+/** The local time of a zone, minute by minute, such as `2026-10-25 02:30`. Slow, but only based on `Intl`. */
 function shownEachMinute(zone: string, startMs: number): string[] {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
@@ -103,7 +103,7 @@ describe.each(CHANGES)('minute by minute in $zone around $day ($how)', ({ zone, 
         starts.some((start) => start <= minute && minute < start + given.duration_minutes);
       const last = (DAYS_AROUND + 4) * DAY_MINUTES;
       let change = 0;
-      // What began before the minutes that were looked at is not known.
+      // Windows that began before the first minute are unknown.
       for (let minute = 2 * DAY_MINUTES; minute < last; minute += 1) {
         const answer = maintenanceAt([window], startMs + minute * MINUTE_MS);
         if ((answer.window !== undefined) !== covered(minute)) {

@@ -90,73 +90,29 @@ monitors:
     ]);
   });
 
-  test('cannot grow by aliases, neither in breadth nor in depth', async () => {
-    const laughs = ['a: &a0 [ha]'];
-    for (let at = 1; at < 12; at += 1) {
-      laughs.push(
-        `x-${at}: &a${at} [${Array(10)
-          .fill(`*a${at - 1}`)
-          .join(', ')}]`,
-      );
-    }
-    const wide = await readTexts({ 'a.yaml': `x-${laughs.join('\n')}\nmonitors: {}` });
-    expect(wide.problems.map(({ message }) => message)).toEqual([
-      'with aliases expanded, there are more than 500000 values; use fewer',
-    ]);
-    expect(wide.problems[0]?.line).toBe(7);
-    const chain = ['x-0: &a0 [ha]'];
-    for (let at = 1; at < 5_000; at += 1) chain.push(`x-${at}: &a${at} [*a${at - 1}]`);
-    const deep = await readTexts({ 'a.yaml': `${chain.join('\n')}\nmonitors: {}` });
-    expect(deep.problems).toMatchObject([
-      {
-        line: 51,
-        message: 'with aliases expanded, this is nested more than 50 levels deep; use fewer levels',
-      },
-    ]);
-    const own = await readTexts({ 'a.yaml': 'x-a: &a [*a]\nmonitors: {}' });
-    expect(own.problems).toMatchObject([{ line: 1, column: 10 }]);
+  test('an anchor that contains itself is refused', async () => {
+    const { problems } = await readTexts({ 'a.yaml': 'x-a: &a [*a]\nmonitors: {}' });
+    expect(problems).toMatchObject([{ line: 1, column: 10 }]);
+  });
+
+  test('aliases of aliases share one value', async () => {
+    const laughs = Array.from(
+      { length: 11 },
+      (_, at) => `x-${at + 1}: &a${at + 1} [${Array(10).fill(`*a${at}`).join(', ')}]`,
+    );
+    const text = ['x-0: &a0 [ha]', ...laughs, 'monitors: {}'].join('\n');
+    expect(await readTexts({ 'a.yaml': text })).toEqual({ monitors: [], problems: [] });
   });
 });
 
-/** Texts that end a process that parses them as they are, and others that take long. */
-const HOSTILE: Array<[what: string, text: string]> = [
-  ['nested lists', '['.repeat(100_000)],
-  ['nested lists that close', `monitors: ${'['.repeat(5_000)}${']'.repeat(5_000)}`],
-  ['lists in blocks', '- '.repeat(100_000)],
-  ['keys of keys', '? '.repeat(50_000)],
-  ['nested objects', `monitors: ${'{a: '.repeat(5_000)}`],
-  ['objects in blocks', Array.from({ length: 2_000 }, (_, at) => `${' '.repeat(at)}a:`).join('\n')],
-];
-
-test.each(HOSTILE)('%s end neither the program nor its reader', async (_what, text) => {
+test.each([
+  ['nested lists', '['.repeat(100_000), 'nest lists and objects less deeply'],
+  ['keys of keys', '? '.repeat(50_000), 'nest lists and objects less deeply'],
+  ['millions of quotes', '"'.repeat(4_900_000), 'more than 256 MB of memory'],
+])('refuses a file of %s in words', async (_what, text, sentence) => {
   const path = join(await temporaryFolder(), 'monitors.yaml');
   await writeFile(path, text);
-  await expect(read(path)).rejects.toThrow('more than 50 levels deep');
-});
-
-/** Texts of a few megabytes that would become gigabytes of objects. */
-const LARGE: Array<[what: string, text: string]> = [
-  ['quotes', '"'.repeat(4_900_000)],
-  ['commas', `[${','.repeat(2_000_000)}`],
-  ['documents', '---\n'.repeat(1_000_000)],
-];
-
-test.each(LARGE)(
-  'very many %s are refused before anything is made of them',
-  async (_what, text) => {
-    const { problems } = await readTexts({ 'a.yaml': text });
-    expect(problems).toMatchObject([
-      { message: 'the file has more than 400,000 tokens; split it into several files' },
-    ]);
-  },
-);
-
-test('very many aliases that are merged are refused in words', async () => {
-  const merges = Array(190_000).fill('*a').join(',');
-  const { problems } = await readTexts({
-    'a.yaml': `x-a: &a {b: 1}\nmonitors:\n  shop:\n    <<: [${merges}]\n`,
-  });
-  expect(problems).toMatchObject([{ message: expect.stringContaining('more than 500000 values') }]);
+  await expect(read(path)).rejects.toThrow(sentence);
 });
 
 describe('what MONITORS_FILE names', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planFor, type StandingMonitor } from '../../../src/monitoring/provisioning/plan.ts';
+import { type ExistingMonitor, planFor } from '../../../src/monitoring/provisioning/plan.ts';
 import { planLines } from '../../../src/monitoring/provisioning/plan-lines.ts';
 import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
 
@@ -16,10 +16,10 @@ async function wantedOf(text: string, env: Record<string, string> = {}) {
   return monitors;
 }
 
-/** What stands after a plan was carried out, as it is stored. */
+/** The stored monitors after a plan was applied. */
 async function standingAfter(text: string, env: Record<string, string> = {}) {
   const { steps } = await planFor(await wantedOf(text, env), [], NOW);
-  return steps.map((step): StandingMonitor => {
+  return steps.map((step): ExistingMonitor => {
     if (step.kind !== 'create') throw new Error('not new');
     const { channels, ...declared } = step.declared;
     return {
@@ -31,7 +31,7 @@ async function standingAfter(text: string, env: Record<string, string> = {}) {
   });
 }
 
-const planTo = async (text: string, standing: StandingMonitor[], nowMs = NOW) =>
+const planTo = async (text: string, standing: ExistingMonitor[], nowMs = NOW) =>
   await planFor(await wantedOf(text), standing, nowMs);
 
 describe('a plan', () => {

@@ -94,7 +94,7 @@ describe('the monitors of a file', () => {
     expect(body.error?.message).toContain('line 5');
   });
 
-  test('are paused at once when they leave, go on when they come back, and are removed a day later', async () => {
+  test('monitors that leave the file are paused, resume when they return, and are removed a day later', async () => {
     const clock = createFakeClock();
     const folder = await temporaryFolder();
     const file = await openFile(named('a', 'b', 'c'));
@@ -125,7 +125,7 @@ describe('the monitors of a file', () => {
     expect((await third.get(`${MONITORS}/${left?.id}`)).status).toBe(404);
   });
 
-  test('of another kind are others: the old one is kept for a day', async () => {
+  test('a monitor with another check type is a new one, and the old one is kept for a day', async () => {
     const file = await openFile({ shop: {} });
     const service = await startService({ monitorsFile: file.path });
     await eventually(async () => (await service.list()).length === 1);
@@ -205,7 +205,7 @@ describe('a file that cannot be meant', () => {
       await soon(clock, async () => (await service.list()).length === 5);
       await write(file.path);
       await soon(clock, async () => told(service, said) > 0);
-      // The same again, as an editor saves it.
+      // An editor saves the unchanged file.
       await write(file.path);
       // Time for it to be read again, which nothing shows.
       const endMs = performance.now() + 3_000;

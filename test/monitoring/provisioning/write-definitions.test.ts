@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planFor, type StandingMonitor } from '../../../src/monitoring/provisioning/plan.ts';
+import { type ExistingMonitor, planFor } from '../../../src/monitoring/provisioning/plan.ts';
 import { exportDefinitions } from '../../../src/monitoring/provisioning/write-definitions.ts';
 import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
 
@@ -18,7 +18,7 @@ monitors:
 `;
 
 /** Monitors as they stand, which no file declares yet. */
-async function standing(): Promise<StandingMonitor[]> {
+async function standing(): Promise<ExistingMonitor[]> {
   const { monitors, problems } = await readTexts({ 'a.yaml': FILE });
   expect(problems).toEqual([]);
   const { steps } = await planFor(monitors, [], 0);

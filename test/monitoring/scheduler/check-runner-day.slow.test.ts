@@ -26,7 +26,7 @@ function createDice(seed: number) {
 
 const configOf = (intervalMs: number) => HttpConfig.parse({ interval_seconds: intervalMs / 1000 });
 
-/** What is to be true of one monitor. */
+/** Guarantees of one monitor. */
 interface Expected {
   monitor: WatchedMonitor;
   target: string;
@@ -72,7 +72,7 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       one.looks = [];
     }
 
-    /** Looked at within two intervals; and once on its rhythm, at each time of it. */
+    /** Checked within two intervals; and once in its rhythm, at each time of it. */
     function judge({ monitor, target, intervalMs, paused, sinceMs, looks }: Expected) {
       if (paused) return;
       const nowMs = clock.monotonicMs();

@@ -37,7 +37,7 @@ describe('a monitor that is paused', () => {
     expect(targets.of(url('shop')).map(({ end }) => end)).toEqual(['broken off']);
     expect(monitor.state).toMatchObject({
       status: 'PAUSED',
-      beneath: { status: 'PENDING' },
+      underlying: { status: 'PENDING' },
       lastCheckedMs: null,
     });
     expect(watch.isStale(monitor)).toBe(false);
@@ -65,7 +65,7 @@ describe('a monitor that is paused', () => {
     for (const ms of onRhythm) expect(Math.round(ms) % MINUTE_MS).toBe(0);
   });
 
-  test('and resumed while the abandoned check winds down is not checked twice at once', async () => {
+  test('a monitor resumed while its abandoned check ends is not checked twice at once', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
     const monitor = await world.site('shop');
@@ -134,7 +134,7 @@ describe('maintenance', () => {
     expect(monitor.state).toMatchObject({
       status: 'MAINTENANCE',
       changes: 1,
-      beneath: { status: 'DOWN' },
+      underlying: { status: 'DOWN' },
     });
     await clock.advance(2 * MINUTE_MS - 20);
     expect(monitor.state.status).toBe('MAINTENANCE');
@@ -154,7 +154,7 @@ describe('maintenance', () => {
     // The check that follows the edit ends when the window has begun on the wall, and before its job has run.
     clock.jump(1_000);
     await clock.advance(200);
-    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', beneath: { status: 'DOWN' } });
+    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', underlying: { status: 'DOWN' } });
     expect(monitor.state.changes).toBe(1);
   });
 
@@ -172,11 +172,11 @@ describe('maintenance', () => {
     // The wall is in the window when the ping is missed, and the job of the window is still to come.
     clock.jump(900);
     await clock.advance(1_100);
-    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', beneath: { status: 'DOWN' } });
+    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', underlying: { status: 'DOWN' } });
     expect(monitor.state.changes).toBe(1);
   });
 
-  test('that comes back by a crontab covers each time', async () => {
+  test('a window with a crontab covers each of its times', async () => {
     const clock = createFakeClock(Date.parse('2027-03-01T11:50:00.000Z'));
     const world = await createWorld({ clock });
     const monitor = await world.site('shop');
@@ -449,7 +449,7 @@ test('a machine that slept abandons the checks under way and checks everything a
   await clock.advance(MINUTE_MS);
   const open = targets.sightings.filter(({ end }) => end === undefined);
   expect(open).toHaveLength(3);
-  // All that was under way comes to nothing; what is checked anew answers.
+  // Results of the aborted checks don't count; new checks pass.
   targets.answer = (target) => {
     const sighting = targets.of(target).at(-1);
     return sighting && open.includes(sighting) ? { ...down, outcome: 'timeout' } : up;
@@ -475,7 +475,7 @@ describe('a heartbeat', () => {
       config: { period_seconds: 600, grace_seconds: 60 },
     });
 
-  test('that is paused is not missed, and gets a grace period when it is resumed', async () => {
+  test('a paused heartbeat is not missed, and gets a grace period when it is resumed', async () => {
     const world = await createWorld();
     const { clock, watch } = world;
     const monitor = await job(world);
@@ -498,17 +498,17 @@ describe('a heartbeat', () => {
     const monitor = await job(world);
     await setWindows(world, monitor, [windowIn(clock, -1, 60 * MINUTE_MS)]);
     await watch.signal(monitor, { kind: 'fail', reason: 'the job reported that it failed' });
-    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', beneath: { status: 'DOWN' } });
+    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', underlying: { status: 'DOWN' } });
     await watch.pause(monitor);
     await watch.signal(monitor, { kind: 'ping' });
-    expect(monitor.state).toMatchObject({ status: 'PAUSED', beneath: { status: 'UP' } });
+    expect(monitor.state).toMatchObject({ status: 'PAUSED', underlying: { status: 'UP' } });
     await watch.signal(monitor, { kind: 'fail', reason: 'the job ended with exit code 3' });
     await clock.advance(61 * MINUTE_MS);
     await watch.resume(monitor);
     expect(monitor.state.status).toBe('DOWN');
   });
 
-  test('with a shorter period is not missed at once, and a longer one holds at once', async () => {
+  test('a heartbeat with a shorter period is not missed at once, and a longer period holds at once', async () => {
     const world = await createWorld();
     const { clock, watch, monitors } = world;
     const monitor = await job(world);
@@ -546,7 +546,7 @@ describe('a heartbeat', () => {
     for (const { state } of [pinged, silent]) expect(state.status).toBe('DOWN');
   });
 
-  test('and its signal are durable before the answer', async () => {
+  test('a heartbeat and its signal are durable before the answer', async () => {
     const folder = await temporaryFolder();
     const world = await createWorld({ folder });
     const monitor = await job(world);

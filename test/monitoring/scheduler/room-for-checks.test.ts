@@ -5,7 +5,7 @@ import { roomForChecks } from '../../../src/monitoring/scheduler/room-for-checks
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** The room where the kernel tells of such a limit, and what the log said of it. */
+/** The room under this limit of the kernel, and the log's warning. */
 async function roomWith(limits: string) {
   const { log, lines } = recordingLog();
   const file = join(await temporaryFolder(), 'limits');

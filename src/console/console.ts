@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Platform, Store } from '../bot/platform.ts';
 import type { ServerKit } from '../http/server.ts';
-import { type Account, addAccountRoutes, type BotFacts } from './account/account.ts';
+import { type AccountServices, addAccountRoutes, type BotFacts } from './account/account.ts';
 import { createGuards, guarded } from './login/guards.ts';
 import { type LoginOptions, openLogin } from './login/login.ts';
 import { addLoginRoutes } from './login/routes.ts';
@@ -13,37 +13,35 @@ import { addStatus, type StatusOptions } from './status/status.ts';
 
 /** The console of this process. */
 export interface Console {
-  /** Opens the playground, for as long as this process holds the bot: its routes then lead to this one. */
+  /** Opens the playground, for as long as this process holds the bot. */
   createPlatform(program: PlaygroundProgram): Promise<Platform>;
   close(): Promise<void>;
 }
 
 /**
- * Adds the console to the server: the page at `/` and what it talks to under `/console/`. Call before the server listens. Every
- * process serves the pages, the login, the status page and the account area; the playground needs the bot, and is 503
- * `not_open` until `createPlatform`. Rejects when the page is not built.
+ * Adds the console to the server: its pages, and their requests under `/console/`. Call it before the server listens. Every
+ * process serves the login, the status page and the account area. The playground needs the bot, and answers 503 `not_open`
+ * until `createPlatform`. Rejects if the pages aren't built.
  */
 export async function createConsole(options: {
   kit: ServerKit;
-  store: Pick<Store, 'collection' | 'lease' | 'isShared'>;
-  /** Channels that there have to be, such as those of `ALERT_CHANNELS`. */
+  store: Pick<Store, 'collection' | 'windows' | 'isShared'>;
+  /** Channels to create, such as the ones in `ALERT_CHANNELS`. */
   channels?: readonly string[];
-  /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
-  login?: LoginOptions | undefined;
+  /** The login. Without one, the console is open to everyone on this machine, and to no one else. */
+  login?: LoginOptions;
   log: Logger;
-  /** True if some process runs the bot; else there is no playground, and `/` leads to the status page. */
+  /** False if no process runs the bot: then `/` leads to the status page. */
   hasBot?: boolean;
-  /** Facts about the bot that the account area shows, whichever process holds it. */
+  /** Facts about the bot for the account area, in every process. */
   botFacts: BotFacts;
-  /** What the status page shows; there is none without. */
   status?: StatusOptions;
-  /** What the account area manages; nothing when absent. */
-  account?: Account;
-  /** Where others reach the program; where the browser is when absent. */
-  publicUrl?: string | undefined;
-  /** Version that pages behind the login show; none if absent. */
+  account?: AccountServices;
+  /** The program's public address; the browser's own address if absent. */
+  publicUrl?: string;
+  /** The version that members see. */
   version?: string;
-  /** Where `npm run build:page` wrote the pages. */
+  /** The built pages. */
   pageFolder: URL;
 }): Promise<Console> {
   const { kit, store, channels: named = [], botFacts, log, pageFolder } = options;
@@ -52,7 +50,7 @@ export async function createConsole(options: {
 
   const login = options.login && (await openLogin({ ...options.login, store, log }));
   const guards = createGuards({
-    ...(login && { login }),
+    login,
     statusPublic: options.status?.isPublic ?? false,
   });
   const { hasBot = true } = options;
@@ -70,13 +68,14 @@ export async function createConsole(options: {
     return playground.require();
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
-  // A process on data files has the playground itself.
+  // With data files, the only process has the playground.
   const stored = store.isShared ? store.collection(channelsCollection) : undefined;
   addAccountRoutes(kit.server, guards, account, {
-    ...{ botFacts, store },
+    botFacts,
+    store,
     consoleChannels: async () => playground?.channelNames() ?? (await storedChannels(stored)),
   });
-  // Whoever closes the server without stopping the console first would wait for streams that never end.
+  // The server's close would wait forever for open streams.
   kit.server.addHook('preClose', async () => {
     playground?.closeStreams();
     await status?.close();

@@ -9,20 +9,19 @@ import { xmlText } from './shared/xml-text.ts';
 
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#4f46e5"/><path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-/** A page that a browser opens at `path`; `name` is that of its script and style. */
+/** A page at `path`, with the script and style called `name`. */
 interface ConsolePage {
   path: string;
   name: string;
   title: string;
-  /** Who may open it; `page` unless it is said otherwise. */
+  /** `page` if absent. */
   guard?: 'page' | 'statusPage' | 'loginPage';
   /** View and title for readers who are not logged in. */
   strangers?: { view: string; title: string };
-  /** Names of scripts that it loads when there is something for them to do; where they are stands in the page. */
+  /** Scripts that it loads on demand, from addresses in its meta tags. */
   later?: readonly string[];
 }
 
-/** Every page of the console. */
 export const PAGES: readonly ConsolePage[] = [
   {
     path: '/',
@@ -42,7 +41,7 @@ export const PAGES: readonly ConsolePage[] = [
   { path: '/account', name: 'account', title: 'Account · Askwatch', later: ['chart-library'] },
 ];
 
-/** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects when they are not built. */
+/** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects if they aren't built. */
 export async function addPageRoutes(
   server: HttpServer,
   guards: Guards,
@@ -53,11 +52,11 @@ export async function addPageRoutes(
     version,
   }: {
     pages: readonly ConsolePage[];
-    publicUrl?: string | undefined;
-    version?: string | undefined;
+    publicUrl?: string;
+    version?: string;
   },
 ): Promise<void> {
-  /** What pages show until their script runs, as HTML, by their names. */
+  /** HTML that pages show until their script runs, by their names. */
   const views: Record<string, string> = JSON.parse(
     String(await readBuilt(folder, 'first-views.json')),
   );
@@ -70,7 +69,7 @@ export async function addPageRoutes(
   const fonts = await addFonts(server, guards, folder);
   for (const { path, name, title, guard = 'page', strangers, later = [] } of pages) {
     const metas = publicUrl === undefined ? [] : [metaOf(PUBLIC_URL_META, publicUrl)];
-    // Only pages behind the login say which version runs.
+    // Strangers don't learn the version.
     if (version !== undefined && guard === 'page') metas.push(metaOf(VERSION_META, version));
     for (const script of later) metas.push(metaOf(script, await addressOf(`${script}.js`)));
     const head = [
@@ -105,15 +104,14 @@ export async function addPageRoutes(
   });
 }
 
-/** A copy never grows stale: its address carries a hash of what is in it. */
+/** Cached copies never go stale, because their addresses contain a hash. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
 const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** Paths of the APIs, which answer with JSON whatever `Accept` says. */
+/** Paths of the APIs, which always answer with JSON. */
 const FOR_PROGRAMS = /^\/(?:api|v1|mcp|hooks|console)(?:\/|$)/;
 
-/** A browser that opens a page, not a program. */
 function isForBrowser({ method, url, headers }: HttpRequest): boolean {
   const path = url.split('?')[0] ?? '';
   return (
@@ -124,7 +122,7 @@ function isForBrowser({ method, url, headers }: HttpRequest): boolean {
 const metaOf = (name: string, content: string) =>
   `<meta name="${name}" content="${xmlText(content)}">`;
 
-/** Serves a file of the built page. Resolves to its address, which carries the hash of what is in it. */
+/** Serves a built file, and resolves to its address with the hash of its content. */
 async function addAsset(
   server: HttpServer,
   guards: Guards,
@@ -142,9 +140,9 @@ async function addAsset(
   return `/console/${name}?v=${hash}`;
 }
 
-/** Serves the fonts that the styles name, and resolves to their preload tags. */
+/** Serves the fonts of the styles, and resolves to their preload tags. */
 async function addFonts(server: HttpServer, guards: Guards, folder: URL): Promise<string[]> {
-  // All pages have the same fonts. Files of an earlier build are not named by the styles.
+  // All pages have the same fonts. The folder may hold fonts of an earlier build, too.
   const style = String(await readBuilt(folder, 'login.css'));
   const names = [...style.matchAll(/[\w-]+\.woff2/g)].map(([name]) => name);
   for (const name of names) {

@@ -1,74 +1,66 @@
 import { z } from 'zod';
-import type { Catalog } from '../../bot/ask/catalog.ts';
+import type { ModelCatalog } from '../../bot/ask/catalog.ts';
 import type { Intakes } from '../../bot/intake/intakes.ts';
 import type { Store } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
 import type { UsageLog } from '../../bot/usage/usage-log.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { Keys } from '../../http/keys.ts';
 import type { AddressFor } from '../../http/public-address.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import { type Guards, guarded } from '../login/guards.ts';
 import {
   ChannelsAnswer,
+  CreatedIntake,
+  CreatedKey,
   Days,
   IntakeList,
   KeyList,
+  KeyService,
   LimitsChange,
   ListedKey,
-  MadeIntake,
-  MadeKey,
   ModelsAnswer,
   NewIntake,
   NewKey,
-  ServiceName,
   UsageAnswer,
   UsageBy,
 } from './api-types.ts';
 import { askedByChannel } from './channels.ts';
 import { createAccountIntakes, type PlaceNames } from './intakes.ts';
-import { type AccountKeys, createAccountKeys, keyCreationsCollection } from './keys.ts';
+import { AccountKeys, type KeySources, keyCreationsCollection } from './keys.ts';
 import { modelsAnswer } from './models.ts';
-import { lastDays, type UsageSource, usageReport } from './usage.ts';
+import { lastDays, usageReport } from './usage.ts';
 
-/** What the account area manages: of the services that run in this process. */
-export interface Account {
-  keys: Partial<Record<ServiceName, Keys | undefined>>;
-  /** Where the gateway counts usage; absent when it does not run here. */
-  usage?: UsageSource | undefined;
-  /** Whether assistants use keys of the monitoring service at `/mcp` here. */
-  hasMcp?: boolean;
-  /** Whether the bot asks a gateway at another address, which counts by itself. */
+/** The services in this process that the account area manages. */
+export interface AccountServices extends KeySources {
+  /** True if the bot uses a gateway at another address, with its own usage. */
   asksElsewhere?: boolean;
-  /** Where alerts of other systems come in, and where those reach the program. */
-  intakes?: { intakes: Intakes; addressFor: AddressFor } | undefined;
+  /** Addresses for alerts from other systems. */
+  intakes?: { intakes: Intakes; addressFor: AddressFor };
 }
 
-const KeyPath = z.object({ service: ServiceName, id: z.string().min(1).max(100) });
-const Nothing = z.strictObject({});
+const KeyPath = z.object({ service: KeyService, id: z.string().min(1).max(100) });
+const EmptyBody = z.strictObject({});
 const ChannelsQuery = z.object({ days: Days });
 const UsageQuery = z.object({
   days: Days,
   by: UsageBy.default('model'),
-  /** One key alone. */
   key: z.string().min(1).max(100).optional(),
 });
 
 const DAY_MS = 86_400_000;
 
-/** Facts about the bot that the account area shows, in every process. */
+/** Facts about the bot, in every process. */
 export interface BotFacts extends PlaceNames {
   /** Usage per person in all channels. */
   readonly usageLog: Pick<UsageLog, 'everywhere'>;
   /** The gateway's models. */
-  readonly catalog: Pick<Catalog, 'models'>;
+  readonly catalog: Pick<ModelCatalog, 'models'>;
 }
 
-/** Adds what the account area talks to. */
 export function addAccountRoutes(
   server: HttpServer,
   guards: Guards,
-  account: Account,
+  account: AccountServices,
   {
     botFacts,
     store,
@@ -76,12 +68,11 @@ export function addAccountRoutes(
   }: {
     botFacts: BotFacts;
     store: Pick<Store, 'collection'>;
-    /** The console's own channels. */
     consoleChannels: () => Promise<readonly string[]>;
   },
 ): void {
   const creations = store.collection(keyCreationsCollection);
-  addKeyRoutes(server, guards, createAccountKeys(account, creations));
+  addKeyRoutes(server, guards, new AccountKeys(account, creations));
   if (account.intakes) {
     const { intakes, addressFor } = account.intakes;
     const own = createAccountIntakes(intakes, { names: botFacts, consoleChannels });
@@ -97,10 +88,8 @@ export function addAccountRoutes(
       const names = new Map(account.keys.gateway?.list().map(({ id, name }) => [id, name]));
       const nameOf = (id: string) => names.get(id) ?? (id === OWN_KEY ? OWN_NAME : revoked(id));
       const notice = usageNotice(account);
-      return {
-        ...usageReport(rows, { range, by: query.by, keyId: query.key, nameOf }),
-        ...(notice !== undefined && { notice }),
-      };
+      const report = usageReport(rows, { range, by: query.by, keyId: query.key, nameOf });
+      return { ...report, notice };
     },
   );
 
@@ -135,7 +124,7 @@ function addIntakeRoutes(
   );
   server.post(
     '/console/account/intakes',
-    guarded(guards.write, { body: NewIntake, response: { 201: MadeIntake } }),
+    guarded(guards.write, { body: NewIntake, response: { 201: CreatedIntake } }),
     async (request, reply) => {
       const made = await intakes.add(request.body, addressFor(request));
       reply.code(201);
@@ -144,7 +133,7 @@ function addIntakeRoutes(
   );
   server.post(
     '/console/account/intakes/:id/remove',
-    guarded(guards.write, { params: IntakePath, body: Nothing, response: { 200: Nothing } }),
+    guarded(guards.write, { params: IntakePath, body: EmptyBody, response: { 200: EmptyBody } }),
     async ({ params: { id } }) => {
       await intakes.remove(id);
       return {};
@@ -160,7 +149,7 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
   );
   server.post(
     '/console/account/keys',
-    guarded(guards.write, { body: NewKey, response: { 201: MadeKey } }),
+    guarded(guards.write, { body: NewKey, response: { 201: CreatedKey } }),
     async ({ body }, reply) => {
       const made = await keys.create(body);
       reply.code(201);
@@ -174,7 +163,7 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
   );
   server.post(
     '/console/account/keys/:service/:id/revoke',
-    guarded(guards.write, { params: KeyPath, body: Nothing, response: { 200: Nothing } }),
+    guarded(guards.write, { params: KeyPath, body: EmptyBody, response: { 200: EmptyBody } }),
     async ({ params: { service, id } }) => {
       await keys.revoke(service, id);
       return {};
@@ -182,12 +171,12 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
   );
 }
 
-/** The key with which the bot asks the embedded gateway; its id is its name. */
+/** The bot's own key for the embedded gateway. */
 const OWN_KEY = 'bot';
 const OWN_NAME = 'Askwatch itself';
 const revoked = (id: string) => `${id} (revoked)`;
 
-function usageNotice({ usage, asksElsewhere }: Account): string | undefined {
+function usageNotice({ usage, asksElsewhere }: AccountServices): string | undefined {
   if (!usage) {
     return "The model gateway doesn't run in this process (ASKWATCH_ROLES). Its usage is counted where it runs.";
   }

@@ -1,30 +1,29 @@
 import { z } from 'zod';
 import { INTAKE_KINDS } from '../../bot/intake/reported-alert.ts';
 import { ChangeKey, CreateKey, KeyLimits } from '../../http/key-bodies.ts';
-import type { Span } from './spans.ts';
+import type { DaySpan } from './spans.ts';
 
-/** The days of a query; text, as addresses have it. */
+/** The days of a query, as text in the address. */
 export const Days = z
   .enum(['7', '30', '90'])
   .default('30')
-  .transform((text) => Number(text) as Span);
+  .transform((text) => Number(text) as DaySpan);
 
-export const ServiceName = z.enum(['gateway', 'monitoring']);
-export type ServiceName = z.infer<typeof ServiceName>;
+export const KeyService = z.enum(['gateway', 'monitoring']);
+export type KeyService = z.infer<typeof KeyService>;
 
-/** A key to be made. */
 export const NewKey = CreateKey.extend({
-  /** Made by the page once for each key that is wanted, so that a repeated request makes no second one. */
+  /** The page's id for this creation, so that a repeated request creates no second key. */
   id: z.uuid(),
-  service: ServiceName,
+  service: KeyService,
 });
 export type NewKey = z.infer<typeof NewKey>;
 
 export const LimitsChange = ChangeKey;
 export type LimitsChange = z.infer<typeof LimitsChange>;
 
-/** What was asked and how it ended. Tokens are those of prompt and answer; `estimated` are requests. */
-export const Counts = z.object({
+/** Requests with their outcomes, and tokens. `estimated` counts requests without a token count of the provider. */
+export const OutcomeCounts = z.object({
   requests: z.int(),
   complete: z.int(),
   left: z.int(),
@@ -34,50 +33,48 @@ export const Counts = z.object({
   answerTokens: z.int(),
   estimated: z.int(),
 });
-export type Counts = z.infer<typeof Counts>;
+export type OutcomeCounts = z.infer<typeof OutcomeCounts>;
 
-/** A key as it is listed: never the key itself. */
+/** A key in the list, without its secret. */
 export const ListedKey = z.object({
-  service: ServiceName,
+  service: KeyService,
   id: z.string(),
-  /** How the key begins. */
+  /** The first characters of the key. */
   start: z.string(),
   name: z.string(),
   createdAtMs: z.number(),
   limits: KeyLimits,
-  /** Whether it can change nothing. */
   readOnly: z.boolean().optional(),
-  /** When it was presented last, as far as that is known. */
   lastUsedAtMs: z.number().optional(),
-  /** The last day on which it was used, UTC, where only that is known. */
+  /** The last day of use, UTC, if the time isn't known. */
   lastUsedDay: z.iso.date().optional(),
-  /** What it used in the last `LISTED_DAYS`; absent where nobody counts. */
+  /** Usage in the last `LISTED_DAYS`; absent for a service that doesn't count it. */
   used: z.object({ requests: z.int(), tokens: z.int() }).optional(),
 });
 export type ListedKey = z.infer<typeof ListedKey>;
 
 export const KeyList = z.object({
-  /** The services that run here, whose keys can be made. */
-  services: z.array(ServiceName),
-  /** What cannot be done here and why, sentences. */
+  /** The services in this process, for which keys can be created. */
+  services: z.array(KeyService),
+  /** Why other services are missing, sentences. */
   notices: z.array(z.string()),
   /** Newest first. */
   keys: z.array(ListedKey),
 });
 export type KeyList = z.infer<typeof KeyList>;
 
-/** The answer to the making of a key; the only one that ever has the key. */
-export const MadeKey = z.object({
+/** A new key; the only answer that contains it. */
+export const CreatedKey = z.object({
   key: z.string(),
   made: ListedKey,
-  /** Whether assistants can use it at `/mcp`. */
+  /** True if it also works at `/mcp`. */
   forAssistants: z.boolean().optional(),
 });
-export type MadeKey = z.infer<typeof MadeKey>;
+export type CreatedKey = z.infer<typeof CreatedKey>;
 
-/** What a key or a model used, day by day. */
+/** Usage of a key or a model, day by day. */
 export const UsageGroup = z.object({
-  /** Of the key or the model; absent for the sum of those that are not listed themselves. */
+  /** Absent for the sum of all others. */
   id: z.string().optional(),
   name: z.string(),
   requests: z.array(z.int()),
@@ -89,39 +86,38 @@ export const UsageBy = z.enum(['model', 'key']);
 export type UsageBy = z.infer<typeof UsageBy>;
 
 export const UsageAnswer = z.object({
-  /** What is not counted here and why, a sentence. */
+  /** Why some usage isn't counted here, a sentence. */
   notice: z.string().optional(),
-  /** Days of the UTC calendar, oldest first, also those on which nothing was asked. */
+  /** Days of the UTC calendar, oldest first, also days without requests. */
   days: z.array(z.iso.date()),
-  total: Counts,
-  /** Most tokens first; at most `MAX_GROUPS` and one of the others. */
+  total: OutcomeCounts,
+  /** Most tokens first; at most `MAX_GROUPS`, and one for all others. */
   groups: z.array(UsageGroup),
   /** By key and model, most tokens first. */
   rows: z.array(
-    z.object({ keyId: z.string(), keyName: z.string(), model: z.string(), counts: Counts }),
+    z.object({ keyId: z.string(), keyName: z.string(), model: z.string(), counts: OutcomeCounts }),
   ),
-  /** Rows that were left out. */
+  /** Rows that aren't listed. */
   moreRows: z.int(),
-  /** The keys that were used in these days, to choose one. */
+  /** The keys that were used in these days. */
   keys: z.array(z.object({ id: z.string(), name: z.string() })),
 });
 export type UsageAnswer = z.infer<typeof UsageAnswer>;
 
-/** A model of the catalog, as much of it as the gateway tells. */
+/** A model of the catalog, as far as the gateway describes it. */
 export const ListedModel = z.object({
   id: z.string(),
-  /** Who would answer now. */
+  /** The provider that would answer now. */
   provider: z.string(),
   description: z.string().optional(),
   /** Tokens of prompt and reply together. */
   contextTokens: z.int().optional(),
   accepts: z.array(z.enum(['text', 'image'])).optional(),
-  /** From 1: the slowest, the plainest, the cheapest. */
+  /** From 1, the slowest, most basic, cheapest. */
   ranks: z.object({ speed: z.int(), quality: z.int(), cost: z.int() }).optional(),
-  /** Parameters of a call that it heeds. */
   parameters: z.array(z.string()).optional(),
   resolutions: z.array(z.string()).optional(),
-  /** Why nobody answers with it now; absent when somebody does. */
+  /** Why no provider serves it now. */
   unavailable: z.string().optional(),
 });
 export type ListedModel = z.infer<typeof ListedModel>;
@@ -137,26 +133,25 @@ export type ModelsAnswer = z.infer<typeof ModelsAnswer>;
 const Asked = z.object({
   answers: z.int(),
   tokens: z.int(),
-  /** Answers whose tokens nobody told. */
+  /** Answers without a token count. */
   uncounted: z.int(),
-  /** How often something was looked up for them, and the tokens of all that this took. */
+  /** Look-ups for the answers, and the tokens that they took. */
   lookups: z.int(),
   lookupTokens: z.int(),
 });
 
-/** Who asked how much in one channel. */
+/** Use of `/ask` in one channel. */
 export const AskedChannel = Asked.extend({
   platform: z.string(),
-  /** As people call it. */
   platformTitle: z.string(),
-  /** By the platform's own id. */
+  /** The platform's id. */
   channel: z.string(),
-  /** What people there call it, where that is known. */
+  /** The channel's name, if known. */
   name: z.string().optional(),
   lastAtMs: z.number(),
   /** Most tokens first. */
   people: z.array(Asked.extend({ id: z.string(), name: z.string() })),
-  /** People and models that were left out. */
+  /** People and models that aren't listed. */
   morePeople: z.int(),
   models: z.array(Asked.extend({ model: z.string() })),
   moreModels: z.int(),
@@ -171,30 +166,29 @@ export const ChannelsAnswer = z.object({
 });
 export type ChannelsAnswer = z.infer<typeof ChannelsAnswer>;
 
-/** A channel of a platform, as people know it. */
 export const ListedPlace = z.object({
-  /** In its one-word form. */
+  /** The key of its place. */
   key: z.string(),
   platformTitle: z.string(),
-  /** By the platform's own id. */
+  /** The platform's id. */
   channel: z.string(),
-  /** What people there call it, where that is known. */
+  /** The channel's name, if known. */
   name: z.string().optional(),
 });
 export type ListedPlace = z.infer<typeof ListedPlace>;
 
 const Kind = z.enum(INTAKE_KINDS);
 
-/** An intake as it is listed: never its token. */
+/** An intake in the list, without its token. */
 export const ListedIntake = z.object({
   id: z.string(),
   kind: Kind,
-  /** As people call what sends. */
+  /** The sender's name. */
   kindTitle: z.string(),
   name: z.string(),
   place: ListedPlace,
   createdAtMs: z.number(),
-  /** Who made it. */
+  /** The person who created it. */
   by: z.string(),
   lastHeardAtMs: z.number().optional(),
 });
@@ -202,11 +196,11 @@ export type ListedIntake = z.infer<typeof ListedIntake>;
 
 export const IntakeList = z.object({
   kinds: z.array(z.object({ kind: Kind, title: z.string() })),
-  /** Where one can be made here. */
+  /** Channels for a new one. */
   places: z.array(ListedPlace),
   /** Newest first. */
   intakes: z.array(ListedIntake),
-  /** Older ones that were left out. */
+  /** Older ones that aren't listed. */
   more: z.int(),
 });
 export type IntakeList = z.infer<typeof IntakeList>;
@@ -218,10 +212,10 @@ export const NewIntake = z.strictObject({
 });
 export type NewIntake = z.infer<typeof NewIntake>;
 
-/** The answer to the making of an intake; the only one that ever has its address. */
-export const MadeIntake = z.object({
+/** A new intake; the only answer that contains its address. */
+export const CreatedIntake = z.object({
   made: ListedIntake,
-  /** What to do in the system that sends, and what to paste there. */
+  /** Instructions for the sender's settings, and the text to paste there. */
   steps: z.array(z.object({ text: z.string(), code: z.string() })),
 });
-export type MadeIntake = z.infer<typeof MadeIntake>;
+export type CreatedIntake = z.infer<typeof CreatedIntake>;

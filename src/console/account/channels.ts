@@ -6,10 +6,9 @@ import type { PlaceNames } from './intakes.ts';
 const MAX_CHANNELS = 200;
 const MAX_PEOPLE = 50;
 const MAX_MODELS = 20;
-/** Names and ids come from platforms and gateways; nothing longer is shown. */
+/** Platforms and gateways may send longer names and ids. */
 const MAX_NAME = 200;
 
-/** Sums that grow with each answer. */
 type Sum = ChannelsAnswer['total'];
 
 interface ChannelSum extends Sum {
@@ -26,7 +25,7 @@ const nothing = (): Sum => ({
   lookupTokens: 0,
 });
 
-/** Who asked how much since then, channel by channel over all platforms. Answers are read one by one, and only added up. */
+/** Sums the use of `/ask` since a time by channel, reading one answer at a time. */
 export async function askedByChannel(
   bot: Titles & { usageLog: Pick<UsageLog, 'everywhere'> },
   fromMs: number,
@@ -44,7 +43,7 @@ export async function askedByChannel(
     const who = entry(channel.people, person, () => ({ ...nothing(), name }));
     for (const sum of [total, channel, who, entry(channel.models, model, nothing)])
       add(sum, answer);
-    // Under the name that they had last.
+    // The latest name counts.
     who.name = name;
     channel.lastAtMs = Math.max(channel.lastAtMs, atMs);
   }
@@ -71,7 +70,7 @@ function listed(place: string, sum: ChannelSum, bot: Titles): AskedChannel {
     ...sums,
     morePeople,
     moreModels,
-    ...(name !== undefined && { name: name.slice(0, MAX_NAME) }),
+    name: name?.slice(0, MAX_NAME),
     people: people.map(([id, { name: who, ...own }]) => ({
       ...own,
       id: id.slice(0, MAX_NAME),
@@ -104,7 +103,7 @@ function entry<T>(map: Map<string, T>, key: string, make: () => T): T {
   return made;
 }
 
-/** Those with most tokens, most first, and how many were left out. */
+/** Returns the entries with most tokens, most first, and the number of the others. */
 function most<T extends Sum>(sums: Map<string, T>, max: number): [Array<[string, T]>, number] {
   const all = [...sums].sort(([, a], [, b]) => b.tokens - a.tokens || b.answers - a.answers);
   return [all.slice(0, max), Math.max(0, all.length - max)];

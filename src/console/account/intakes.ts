@@ -4,19 +4,23 @@ import { setupSteps } from '../../bot/intake/setup-lines.ts';
 import { CommandError } from '../../bot/shared/errors.ts';
 import { type Place, parsePlace, placeKey } from '../../bot/shared/place.ts';
 import { HttpError, invalidValue, notFound } from '../../http/errors.ts';
-import type { IntakeList, ListedIntake, ListedPlace, MadeIntake, NewIntake } from './api-types.ts';
+import type {
+  CreatedIntake,
+  IntakeList,
+  ListedIntake,
+  ListedPlace,
+  NewIntake,
+} from './api-types.ts';
 
-/** Places to choose from, and intakes; the others are made and removed in their channels. */
+/** More places and intakes are managed in their channels. */
 const MAX_PLACES = 500;
 const MAX_LISTED = 500;
 const MAX_NAME = 200;
 
-/** Who made what was made here. */
-const BY = 'the account area';
+const CREATED_BY = 'the account area';
 
 /** Names of platforms and channels. */
 export interface PlaceNames {
-  /** The channels that receive alerts. */
   alertedPlaces(): Promise<Place[]>;
   /** The platform's name as people write it. */
   platformTitle(name: string): string;
@@ -24,7 +28,7 @@ export interface PlaceNames {
   channelName(place: Place): string | undefined;
 }
 
-/** The intakes of all channels, as the account area manages them. Everything throws `HttpError`. */
+/** Manages the intakes of all channels. Everything throws `HttpError`. */
 export function createAccountIntakes(
   intakes: Intakes,
   {
@@ -32,7 +36,7 @@ export function createAccountIntakes(
     consoleChannels,
   }: { names: PlaceNames; consoleChannels: () => Promise<readonly string[]> },
 ) {
-  /** Where an intake may be made: the console's channels, those that hear alerts, and those that have one. */
+  /** Channels for a new intake: the console's, the ones that receive alerts, and the ones with an intake. */
   async function places(): Promise<Place[]> {
     const own = (await consoleChannels()).map((channel) => ({ platform: 'console', channel }));
     const all = [
@@ -49,7 +53,7 @@ export function createAccountIntakes(
       key: placeKey(place),
       platformTitle: names.platformTitle(place.platform),
       channel: place.channel,
-      ...(name !== undefined && { name: name.slice(0, MAX_NAME) }),
+      name: name?.slice(0, MAX_NAME),
     };
   }
 
@@ -62,21 +66,19 @@ export function createAccountIntakes(
     by,
     lastHeardAtMs,
   }: Intake): ListedIntake => ({
-    ...{
-      id,
-      kind,
-      kindTitle: INTAKE_TITLES[kind],
-      name,
-      place: listedPlace(place),
-      createdAtMs,
-      by,
-    },
-    ...(lastHeardAtMs !== undefined && { lastHeardAtMs }),
+    id,
+    kind,
+    kindTitle: INTAKE_TITLES[kind],
+    name,
+    place: listedPlace(place),
+    createdAtMs,
+    by,
+    lastHeardAtMs,
   });
 
   return {
     async list(): Promise<IntakeList> {
-      // Its usual name says little where what sends is chosen.
+      // In a list of senders, the usual title would say little.
       const titles = { ...INTAKE_TITLES, generic: 'Anything else, with a template' };
       const all = intakes.all().sort((a, b) => b.createdAtMs - a.createdAtMs);
       return {
@@ -86,14 +88,16 @@ export function createAccountIntakes(
         more: Math.max(0, all.length - MAX_LISTED),
       };
     },
-    /** Makes one; `baseUrl` is where the system that sends reaches the program. */
-    async add({ kind, place: key, name }: NewIntake, baseUrl: string): Promise<MadeIntake> {
+    /** Creates an intake. The sender reaches the program at `baseUrl`. */
+    async add({ kind, place: key, name }: NewIntake, baseUrl: string): Promise<CreatedIntake> {
       const place = parsePlace(key);
       const known = await places();
       if (!place || !known.some((one) => placeKey(one) === placeKey(place))) {
         throw invalidValue('place', 'it must be one of the listed channels');
       }
-      const { intake, token } = await intakes.add(place, { kind, name, by: BY }).catch(refused);
+      const { intake, token } = await intakes
+        .add(place, { kind, name, by: CREATED_BY })
+        .catch(refused);
       return { made: listed(intake), steps: setupSteps(kind, { baseUrl, token }) };
     },
     async remove(id: string): Promise<void> {

@@ -3,18 +3,25 @@ import type { Collection } from '../../bot/platform.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import { keyStart } from '../../http/key-bodies.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
-import type { LimitsChange, ListedKey, NewKey, ServiceName } from './api-types.ts';
+import type {
+  CreatedKey,
+  KeyList,
+  KeyService,
+  LimitsChange,
+  ListedKey,
+  NewKey,
+} from './api-types.ts';
 import { LISTED_DAYS } from './spans.ts';
-import { lastDays, type UsageRow, type UsageSource } from './usage.ts';
+import { lastDays, type UsageDayRow, type UsageSource } from './usage.ts';
 
 const KeyCreation = z.object({
   atMs: z.int(),
-  /** Of the key that it has made; absent while it is being made. */
+  /** Absent while the key is being created. */
   keyId: z.string().optional(),
 });
 type KeyCreation = z.infer<typeof KeyCreation>;
 
-/** Where requests that have made a key are kept, so that one that is repeated, at whichever process, makes no other. */
+/** Recent creations by the page's ids, so that a repeated request creates no second key, in any process. */
 export const keyCreationsCollection = {
   name: 'console-key-creations',
   schema: KeyCreation,
@@ -22,51 +29,98 @@ export const keyCreationsCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** Older ones are no repeats any more. */
+/** A browser doesn't repeat a request after so long. */
 const CREATION_KEPT_MS = 3_600_000;
 
-const NOT_HERE: Record<ServiceName, string> = {
+const SERVICES = ['gateway', 'monitoring'] as const;
+
+const NOT_HERE: Record<KeyService, string> = {
   gateway:
     "The model gateway doesn't run in this process (ASKWATCH_ROLES). Create its keys where it runs.",
   monitoring:
     "The monitoring service doesn't run in this process (ASKWATCH_ROLES). Create its keys where it runs.",
 };
 
-/** The keys of the services that run here, as the account area manages them. Everything throws `HttpError`. */
-export type AccountKeys = ReturnType<typeof createAccountKeys>;
+/** The services in this process, with their keys. */
+export interface KeySources {
+  keys: Partial<Record<KeyService, Keys | undefined>>;
+  /** The gateway's usage; absent if it doesn't run here. */
+  usage?: UsageSource;
+  /** True if keys of the monitoring service also work at `/mcp` here. */
+  hasMcp?: boolean;
+}
 
-export function createAccountKeys(
-  {
-    keys,
-    usage,
-    hasMcp = false,
-  }: {
-    keys: Partial<Record<ServiceName, Keys | undefined>>;
-    usage?: UsageSource | undefined;
-    hasMcp?: boolean;
-  },
-  creations: Collection<KeyCreation>,
-) {
-  const services = (['gateway', 'monitoring'] as const).filter((service) => keys[service]);
+/** Manages the keys of the services in this process. Everything throws `HttpError`. */
+export class AccountKeys {
+  private readonly keys: KeySources['keys'];
+  private readonly usage: UsageSource | undefined;
+  private readonly hasMcp: boolean;
+  private readonly creations: Collection<KeyCreation>;
 
-  async function forgetOld() {
-    const isOld = ({ atMs }: KeyCreation) => atMs <= Date.now() - CREATION_KEPT_MS;
-    for (const { id, document } of await creations.list()) {
-      if (isOld(document)) await creations.update(id, () => undefined);
-    }
+  constructor({ keys, usage, hasMcp = false }: KeySources, creations: Collection<KeyCreation>) {
+    this.keys = keys;
+    this.usage = usage;
+    this.hasMcp = hasMcp;
+    this.creations = creations;
   }
 
-  function keysOf(service: ServiceName): Keys {
-    const found = keys[service];
+  async list(): Promise<KeyList> {
+    const rows = await this.usage?.(lastDays(LISTED_DAYS));
+    const services = SERVICES.filter((service) => this.keys[service]);
+    const keys = services.flatMap((service) =>
+      this.keysOf(service)
+        .list()
+        .map((info) => this.listed(service, info, service === 'gateway' ? rows : undefined)),
+    );
+    return {
+      services,
+      notices: SERVICES.filter((one) => !this.keys[one]).map((one) => NOT_HERE[one]),
+      keys: keys.sort((a, b) => b.createdAtMs - a.createdAtMs),
+    };
+  }
+
+  async create({ id: creation, service, name, limits, readOnly }: NewKey): Promise<CreatedKey> {
+    const source = this.keysOf(service);
+    const claim = { atMs: Date.now() };
+    let earlier: KeyCreation | undefined;
+    await this.creations.update(creation, (current) => {
+      earlier = current;
+      return current ?? claim;
+    });
+    if (earlier) throw alreadyMade(earlier.keyId);
+    const making = source.create(name, limits, { readOnly });
+    const { key, ...info } = await making.catch(async (error: unknown) => {
+      await this.creations.update(creation, () => undefined);
+      throw error;
+    });
+    await this.creations.update(creation, () => ({ ...claim, keyId: info.id }));
+    await this.forgetOldCreations();
+    return {
+      key,
+      made: this.listed(service, info, service === 'gateway' && this.usage ? [] : undefined),
+      forAssistants: service === 'monitoring' && this.hasMcp ? true : undefined,
+    };
+  }
+
+  async limit(service: KeyService, id: string, { limits }: LimitsChange): Promise<ListedKey> {
+    const info = await this.keysOf(service).limit(id, limits);
+    if (!info) throw noKey(id);
+    return this.listed(service, info);
+  }
+
+  async revoke(service: KeyService, id: string): Promise<void> {
+    if (!(await this.keysOf(service).revoke(id))) throw noKey(id);
+  }
+
+  private keysOf(service: KeyService): Keys {
+    const found = this.keys[service];
     if (!found) throw notFound(NOT_HERE[service]);
     return found;
   }
 
-  function listed(service: ServiceName, info: KeyInfo, rows?: readonly UsageRow[]): ListedKey {
+  private listed(service: KeyService, info: KeyInfo, rows?: readonly UsageDayRow[]): ListedKey {
     const { id, name, createdAtMs, limits = {}, readOnly } = info;
-    const lastUsedAtMs = keysOf(service).lastUsedMs(id);
     const own = rows?.filter(({ keyId }) => keyId === id);
-    const lastUsedDay = own?.at(-1)?.day;
     return {
       service,
       id,
@@ -74,65 +128,25 @@ export function createAccountKeys(
       name,
       createdAtMs,
       limits,
-      ...(readOnly && { readOnly }),
-      ...(lastUsedAtMs !== undefined && { lastUsedAtMs }),
-      ...(lastUsedDay !== undefined && { lastUsedDay }),
-      ...(own && { used: usedIn(own) }),
+      readOnly: readOnly || undefined,
+      lastUsedAtMs: this.keysOf(service).lastUsedMs(id),
+      lastUsedDay: own?.at(-1)?.day,
+      used: own && usedIn(own),
     };
   }
 
-  return {
-    async list() {
-      const rows = await usage?.(lastDays(LISTED_DAYS));
-      const all = services.flatMap((service) =>
-        keysOf(service)
-          .list()
-          .map((info) => listed(service, info, service === 'gateway' ? rows : undefined)),
-      );
-      const missing = (['gateway', 'monitoring'] as const).filter((service) => !keys[service]);
-      return {
-        services,
-        notices: missing.map((service) => NOT_HERE[service]),
-        keys: all.sort((a, b) => b.createdAtMs - a.createdAtMs),
-      };
-    },
-    async create({ id: creation, service, name, limits, readOnly }: NewKey) {
-      const source = keysOf(service);
-      const claim = { atMs: Date.now() };
-      let earlier: KeyCreation | undefined;
-      await creations.update(creation, (current) => {
-        earlier = current;
-        return current ?? claim;
-      });
-      if (earlier) throw alreadyMade(earlier.keyId);
-      const making = source.create(name, limits, { readOnly });
-      const { key, ...info } = await making.catch(async (error: unknown) => {
-        await creations.update(creation, () => undefined);
-        throw error;
-      });
-      await creations.update(creation, () => ({ ...claim, keyId: info.id }));
-      await forgetOld();
-      return {
-        key,
-        made: listed(service, info, service === 'gateway' && usage ? [] : undefined),
-        ...(service === 'monitoring' && hasMcp && { forAssistants: true }),
-      };
-    },
-    async limit(service: ServiceName, id: string, { limits }: LimitsChange) {
-      const info = await keysOf(service).limit(id, limits);
-      if (!info) throw noKey(id);
-      return listed(service, info);
-    },
-    async revoke(service: ServiceName, id: string) {
-      if (!(await keysOf(service).revoke(id))) throw noKey(id);
-    },
-  };
+  private async forgetOldCreations() {
+    const isOld = ({ atMs }: KeyCreation) => atMs <= Date.now() - CREATION_KEPT_MS;
+    for (const { id, document } of await this.creations.list()) {
+      if (isOld(document)) await this.creations.update(id, () => undefined);
+    }
+  }
 }
 
 const noKey = (id: string) =>
   notFound(`No key ${id}. It may have been revoked already. Reload the list.`);
 
-/** The key stands in the first answer alone, and nowhere else. */
+/** Only the first answer contains the key, so a repeated request can't show it. */
 function alreadyMade(id: string | undefined): HttpError {
   return new HttpError(
     409,
@@ -143,7 +157,7 @@ function alreadyMade(id: string | undefined): HttpError {
   );
 }
 
-function usedIn(rows: readonly UsageRow[]) {
+function usedIn(rows: readonly UsageDayRow[]) {
   return {
     requests: rows.reduce((sum, { requests }) => sum + requests, 0),
     tokens: rows.reduce((sum, row) => sum + row.promptTokens + row.completionTokens, 0),

@@ -1,9 +1,9 @@
-import type { Catalog } from '../../bot/ask/catalog.ts';
+import type { ModelCatalog } from '../../bot/ask/catalog.ts';
 import type { ListedModel, ModelsAnswer } from './api-types.ts';
 
-type Model = Awaited<ReturnType<Catalog['models']>>[number];
+type CatalogModel = Awaited<ReturnType<ModelCatalog['models']>>[number];
 
-/** A gateway elsewhere may list any number, and write at any length. */
+/** Another gateway may list more models, with longer texts. */
 const MAX_MODELS = 1_000;
 const MAX_ID = 200;
 const MAX_DESCRIPTION = 500;
@@ -12,8 +12,8 @@ const MAX_PARAMETERS = 50;
 
 const ELSEWHERE = 'These are the models of the gateway at GATEWAY_BASE_URL, which the bot uses.';
 
-/** The catalog as the page shows it. Pure. */
-export function modelsAnswer(models: readonly Model[], isElsewhere: boolean): ModelsAnswer {
+/** Cuts the catalog to the size of the page. Pure. */
+export function modelsAnswer(models: readonly CatalogModel[], isElsewhere: boolean): ModelsAnswer {
   const listed = models.slice(0, MAX_MODELS);
   const isCut = models.length > MAX_MODELS;
   const notices = [
@@ -21,29 +21,25 @@ export function modelsAnswer(models: readonly Model[], isElsewhere: boolean): Mo
     ...(isCut ? [`Showing the first ${MAX_MODELS} of ${models.length}.`] : []),
   ];
   return {
-    ...(notices.length > 0 && { notice: notices.join(' ') }),
+    notice: notices.length > 0 ? notices.join(' ') : undefined,
     text: listed.filter(({ kind }) => kind !== 'image').map(shown),
     image: listed.filter(({ kind }) => kind === 'image').map(shown),
   };
 }
 
-function shown(model: Model): ListedModel {
+function shown(model: CatalogModel): ListedModel {
   const { id, owned_by, description, context_length, input, ranks, resolutions } = model;
+  const reason = model.unavailable_reason ?? 'No provider serves it right now.';
   const parameters = model.supported_parameters?.slice(0, MAX_PARAMETERS);
   return {
     id: id.slice(0, MAX_ID),
     provider: owned_by.slice(0, MAX_ID),
-    ...(description !== undefined && { description: description.slice(0, MAX_DESCRIPTION) }),
-    ...(context_length !== undefined && { contextTokens: context_length }),
-    ...(input && { accepts: input }),
-    ...(ranks && { ranks }),
-    ...(model.available === false && {
-      unavailable: (model.unavailable_reason ?? 'No provider serves it right now.').slice(
-        0,
-        MAX_DESCRIPTION,
-      ),
-    }),
-    ...(parameters && { parameters: parameters.map((name) => name.slice(0, MAX_ID)) }),
-    ...(resolutions && { resolutions: resolutions.slice(0, MAX_RESOLUTIONS) }),
+    description: description?.slice(0, MAX_DESCRIPTION),
+    contextTokens: context_length,
+    accepts: input,
+    ranks,
+    unavailable: model.available === false ? reason.slice(0, MAX_DESCRIPTION) : undefined,
+    parameters: parameters?.map((name) => name.slice(0, MAX_ID)),
+    resolutions: resolutions?.slice(0, MAX_RESOLUTIONS),
   };
 }

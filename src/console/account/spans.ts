@@ -1,9 +1,9 @@
-/** The spans that usage is shown for, in days, today included. */
+/** Periods of usage in days, today included. */
 export const SPANS = [7, 30, 90] as const;
-export type Span = (typeof SPANS)[number];
+export type DaySpan = (typeof SPANS)[number];
 
-/** Days that the list of keys tells the use of. */
+/** Days of usage in the list of keys. */
 export const LISTED_DAYS = 30;
 
-/** Keys or models that a chart shows by themselves; as many as colours can be told apart. */
+/** Keys or models with a colour of their own in the chart. More colours would look alike. */
 export const MAX_GROUPS = 6;

@@ -1,14 +1,14 @@
 import { groupBy } from '../../bot/incidents/watch-state.ts';
-import type { Counts, UsageAnswer, UsageBy, UsageGroup } from './api-types.ts';
+import type { OutcomeCounts, UsageAnswer, UsageBy, UsageGroup } from './api-types.ts';
 import { MAX_GROUPS } from './spans.ts';
 
-/** What one key asked of one model on one day of the UTC calendar. */
-export interface UsageRow {
+/** Usage of one key and one model on one day of the UTC calendar. */
+export interface UsageDayRow {
   day: string;
   keyId: string;
   model: string;
   requests: number;
-  /** How the requests ended; together they are `requests`. */
+  /** Outcomes, which add up to `requests`. */
   complete: number;
   client_gone: number;
   upstream_error: number;
@@ -18,29 +18,27 @@ export interface UsageRow {
   estimated: number;
 }
 
-/** What was used from a day to another, both included, in order of days. */
-export type UsageSource = (query: { fromDay: string; toDay: string }) => Promise<UsageRow[]>;
+/** Reads usage from one day to another, both included, in order of days. */
+export type UsageSource = (query: { fromDay: string; toDay: string }) => Promise<UsageDayRow[]>;
 
-/** Rows of one table. */
 const MAX_ROWS = 200;
 
-/** Keys to choose from. */
 const MAX_KEYS = 500;
 
 const DAY_MS = 86_400_000;
 
-/** The last days of the UTC calendar, today included. */
+/** Returns the first and the last of so many days up to today, UTC. */
 export function lastDays(days: number, nowMs = Date.now()) {
   return { fromDay: dayOf(nowMs - (days - 1) * DAY_MS), toDay: dayOf(nowMs) };
 }
 
-/** Usage as the page shows it: per day and key or model, and per key and model. `keyId` leaves out other keys. Pure. */
+/** Sums usage per day and key or model, and per key and model. `keyId` leaves out all other keys. Pure. */
 export function usageReport(
-  all: readonly UsageRow[],
+  all: readonly UsageDayRow[],
   options: {
     range: ReturnType<typeof lastDays>;
     by: UsageBy;
-    keyId?: string | undefined;
+    keyId?: string;
     nameOf: (keyId: string) => string;
   },
 ): UsageAnswer {
@@ -65,7 +63,7 @@ export function usageReport(
 }
 
 function groupsOf(
-  rows: readonly UsageRow[],
+  rows: readonly UsageDayRow[],
   days: readonly string[],
   by: UsageBy,
   nameOf: (keyId: string) => string,
@@ -84,7 +82,7 @@ function groupsOf(
   return [...shown, { name: `${others.length} others`, ...perDay(rest, days) }];
 }
 
-function perDay(rows: readonly UsageRow[], days: readonly string[]) {
+function perDay(rows: readonly UsageDayRow[], days: readonly string[]) {
   const at = new Map(days.map((day, index) => [day, index]));
   const requests = days.map(() => 0);
   const tokens = days.map(() => 0);
@@ -97,8 +95,8 @@ function perDay(rows: readonly UsageRow[], days: readonly string[]) {
   return { requests, tokens };
 }
 
-function countsOf(rows: readonly UsageRow[]): Counts {
-  const sum = (of: (row: UsageRow) => number) => rows.reduce((total, row) => total + of(row), 0);
+function countsOf(rows: readonly UsageDayRow[]): OutcomeCounts {
+  const sum = (of: (row: UsageDayRow) => number) => rows.reduce((total, row) => total + of(row), 0);
   return {
     requests: sum((row) => row.requests),
     complete: sum((row) => row.complete),
@@ -111,10 +109,10 @@ function countsOf(rows: readonly UsageRow[]): Counts {
   };
 }
 
-const tokensIn = ({ promptTokens, answerTokens }: Counts) => promptTokens + answerTokens;
+const tokensIn = ({ promptTokens, answerTokens }: OutcomeCounts) => promptTokens + answerTokens;
 
-/** Those with most tokens first, and then those with most requests. */
-function compareCounts(a: Counts, b: Counts): number {
+/** Most tokens first, then most requests. */
+function compareCounts(a: OutcomeCounts, b: OutcomeCounts): number {
   return tokensIn(b) - tokensIn(a) || b.requests - a.requests;
 }
 

@@ -4,8 +4,8 @@ import { ownPath } from '../shared/own-path.ts';
 import type { Login } from './login.ts';
 
 /**
- * What the page may do: its own scripts, style and requests, nothing else. Trusted types let no text become HTML, and
- * only the page's own workers become scripts.
+ * Pages may use their own scripts, styles and requests, and nothing else. Trusted types keep text from becoming HTML, and
+ * let only the page's own workers become scripts.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -22,7 +22,7 @@ const CONTENT_SECURITY_POLICY = [
   'trusted-types askwatch-worker',
 ].join('; ');
 
-/** No Strict-Transport-Security: whoever puts HTTPS in front says it for the name that is theirs. */
+/** Strict-Transport-Security is missing: the operator of the HTTPS proxy sets it, for a name that is theirs. */
 const HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
@@ -31,15 +31,15 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Who looks at the status page: those who may see all of the console, or whoever is there when it is public. */
+/** Members may see all of the console; on a public status page, anyone else sees less. */
 export type Viewer = 'member' | 'anyone';
 
-/** Who may ask what of the console, as hooks for its routes. Each throws an `HttpError`. */
+/** Hooks for the console's routes. Each throws an `HttpError` for a request that it refuses. */
 export type Guards = ReturnType<typeof createGuards>;
 
 /**
- * The guards of a console: with a login, for those who are logged in, under any name; without one, for everyone on this
- * machine, under its own names only.
+ * With a login, members are the logged-in browsers, under any host name. Without one, everyone on this machine is a member,
+ * under its own names only.
  */
 export function createGuards(options: { login?: Login; statusPublic?: boolean } = {}) {
   const { login, statusPublic = false } = options;
@@ -51,7 +51,7 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     return login.sessionOf(request) !== undefined;
   }
 
-  /** Before anything is awaited: a session that ends meanwhile must find the answer. */
+  /** Call before anything is awaited: a session that ends in the meantime must find the response. */
   function endWithSession(request: HttpRequest, reply: HttpReply) {
     const session = login?.sessionOf(request);
     if (session) login?.endWith(session, reply.raw);
@@ -63,19 +63,18 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     if (isMember(request)) reply.redirect(ownPath(typeof to === 'string' ? to : '/'), 303);
   }
 
-  /** What comes first for all that is not public: the headers, and the names that DNS rebinding does not have. */
+  /** Sets the headers and refuses foreign host names, which DNS rebinding would bring. */
   async function file(request: HttpRequest, reply: HttpReply): Promise<void> {
     await setHeaders(request, reply);
     if (!login) requireNear(request);
   }
 
-  /** The same where it matters who asks. */
   async function enter(request: HttpRequest, reply: HttpReply): Promise<void> {
     await file(request, reply);
     await login?.load(request);
   }
 
-  /** What a page fetches is kept by no cache and no history of a browser, unless the route says otherwise. */
+  /** Keeps answers out of caches and the browser's history, unless the route says otherwise. */
   async function loginFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
     await enter(request, reply);
     reply.header('cache-control', 'no-store');
@@ -114,41 +113,40 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   const viewer = (request: HttpRequest): Viewer =>
     isMember(request) && !isElsewhere(request) ? 'member' : 'anyone';
 
-  /** What anyone may read may also be shown on other sites. */
+  /** Lets other sites embed the answers that anyone may read. */
   async function publicFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
-    await setHeaders(request, reply);
-    await login?.load(request);
+    await publicPage(request, reply);
     endWithSession(request, reply);
     if (viewer(request) === 'anyone') reply.header('cross-origin-resource-policy', 'cross-origin');
   }
 
   return {
-    /** Scripts, styles and icons: nothing that is anybody's. */
+    /** Scripts, styles and icons, which hold no one's data. */
     file: statusPublic ? setHeaders : file,
-    /** Pages that a browser opens; who is not logged in is led to the login. */
+    /** Pages; strangers are redirected to the login. */
     page,
-    /** What a page fetches; a stream is cut off when the session it was opened in ends. */
+    /** Requests of a page. A stream is cut off when its session ends. */
     fetch,
-    /** What changes something. */
+    /** Requests that change something. */
     write,
-    /** The login itself, as `page`, `fetch` and `write`, for who is not logged in. */
+    /** `page`, `fetch` and `write` for the login itself, without a session. */
     loginPage,
     loginFetch,
     loginWrite,
-    /** The status page: as `page`, or for anyone under any name when it is public. */
+    /** The status page: `page`, or open to anyone under any name if it is public. */
     statusPage: statusPublic ? publicPage : page,
-    /** What the status page fetches, and what others show of it, such as a badge: as `fetch`, or for anyone. */
+    /** Requests of the status page and embedded badges: `fetch`, or open to anyone. */
     statusFetch: statusPublic ? publicFetch : fetch,
-    /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
+    /** Call it behind `statusPage` or `statusFetch`. */
     viewer,
-    /** Sets the headers of every page and asks for no login. */
+    /** Sets the headers of every page, and refuses nothing. */
     bare: setHeaders,
   };
 }
 
 type Guard = (request: HttpRequest, reply: HttpReply) => Promise<void>;
 
-/** Options of a route of the console: behind a guard, and absent from the description of the services. */
+/** Options of a console route: behind a guard, and hidden from the services' OpenAPI document. */
 export const guarded = <Schema extends object>(guard: Guard, schema = {} as Schema) => ({
   schema: { hide: true, ...schema },
   onRequest: guard,
@@ -175,10 +173,10 @@ function requireNear(request: HttpRequest): void {
   }
 }
 
-/** What changes something must say that it comes from this very page, and be JSON. */
+/** Refuses a change that doesn't prove that it comes from the console's own page, or isn't JSON. */
 function requireOwnJson(request: HttpRequest): void {
-  if (!saysItIsOurs(request)) throw crossSite();
-  // A form or a simple cross-site request cannot send this type without asking first.
+  if (!hasOwnOrigin(request)) throw crossSite();
+  // A form or a simple cross-site request can't send this type without a preflight.
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw new HttpError(
       415,
@@ -194,27 +192,25 @@ const crossSite = () =>
 const notLoggedIn = () =>
   new HttpError(401, 'not_logged_in', "You aren't logged in. Log in at /login.");
 
-/** Names under which only this machine is reached, in a `Host` header with any port. */
+/** `Host` headers that reach only this machine, with any port. */
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i;
 
-/** What proxies add to a request that they hand on; some also put our own name into its `Host`. */
+/** Proxies add these headers; some also put our own name into `Host`. */
 const PROXY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-/** Whether a request came under a name of this machine. Under any other name, this is how DNS rebinding looks. */
 const isUnderLoopbackName = ({ headers }: HttpRequest): boolean =>
   LOOPBACK_HOST.test(headers.host ?? '');
 
-/** Whether a proxy says that it hands on what somebody else asks, who may be anywhere. */
 const cameThroughProxy = ({ headers }: HttpRequest): boolean =>
   PROXY_HEADERS.some((name) => headers[name] !== undefined);
 
-/** Whether a browser says, by what only it can set, that a page of another site asks. */
+/** Reads headers that only the browser can set, never a script of another site. */
 function isCrossSite(request: HttpRequest, options: { behindTls: boolean }): boolean {
-  // The name under which the browser knows us: that of the request, or what a trusted proxy says.
+  // `request.host` is the name that the browser uses: the request's, or the one that a trusted proxy reports.
   const { headers, host } = request;
   const { origin } = headers;
   const site = headers['sec-fetch-site'];
-  // Behind a proxy the browser knows us by a name and a scheme that we may not hear of, and so its own word counts.
+  // Behind a proxy the browser may use a name and a scheme that we never see, so its own verdict counts.
   if (options.behindTls && site === 'same-origin') return false;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   const schemes = options.behindTls ? ['http', 'https'] : ['http'];
@@ -222,6 +218,6 @@ function isCrossSite(request: HttpRequest, options: { behindTls: boolean }): boo
   return origin !== undefined && !own.includes(origin.toLowerCase());
 }
 
-/** Whether a browser says that a page of ours asks; others may say nothing of it. To be asked after `isCrossSite`. */
-const saysItIsOurs = ({ headers }: HttpRequest): boolean =>
+/** Call it after `isCrossSite`, which has refused every other origin. */
+const hasOwnOrigin = ({ headers }: HttpRequest): boolean =>
   headers.origin !== undefined || headers['sec-fetch-site'] === 'same-origin';

@@ -1,15 +1,14 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Collection, Lease } from '../../bot/platform.ts';
+import type { Collection, Following } from '../../bot/platform.ts';
 
 /**
- * scrypt's N. 32 MiB and about a quarter of a second for each try, here as for whoever has got hold of the stored
+ * scrypt's N: each attempt takes 32 MiB and about a quarter of a second, for us and for anyone who has stolen the stored
  * fingerprint. Source: OWASP Password Storage Cheat Sheet, "scrypt".
  */
 const COST = 2 ** 15;
-/** Node's own limit is just what this needs, and not above. */
+/** Node's own limit is exactly what this needs, and refuses it. */
 const MEMORY_BYTES = 64 * 1024 * 1024;
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
@@ -18,11 +17,11 @@ const Fingerprint = z.object({
   salt: z.string().regex(/^[0-9a-f]{32}$/),
   /** scrypt of the password, hex. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
-  cost: z.int().positive().default(COST),
+  cost: z.int().positive(),
 });
-export type Fingerprint = z.infer<typeof Fingerprint>;
+type Fingerprint = z.infer<typeof Fingerprint>;
 
-/** By what a changed password is known after a restart. */
+/** The fingerprint of the current password, which tells the next start whether the password changed. */
 export const fingerprintCollection = {
   name: 'console-password',
   schema: Fingerprint,
@@ -32,160 +31,94 @@ export const fingerprintCollection = {
 
 const ID = 'password';
 
-/** Who gives a password: somebody who is logged in, or anybody. */
-export type Giver = 'known' | 'stranger';
+/** Known guessers have a session. They don't wait behind strangers. */
+export type GuesserKind = 'known' | 'stranger';
 
-/** Between looks for the first password, which another process is storing. */
-const FIRST_AGAIN_AFTER_MS = 100;
-
-/** How often a process that was started with the password that counts tries to hold it, and one with another password. */
-const HOLD_EVERY_MS = 1_000;
-const REPLACE_EVERY_MS = 5_000;
-
-/**
- * Takes the password; when it is another one than last time, `whenChanged` has to be done before it counts. Of several
- * processes one at a time holds the lease of the password: as long as one lives that was started with the password that
- * counts, those with another one go by that, so that a password that is changed process by process ends sessions once.
- */
-export async function openPassword(options: {
+interface PasswordOptions {
   password: string;
   stored: Collection<Fingerprint>;
-  takeLease: () => Promise<Lease | undefined>;
-  whenChanged: () => Promise<void>;
-  /** scrypt's N, for a fingerprint that is made now. */
-  cost?: number | undefined;
+  endSessions: () => Promise<void>;
+  /** scrypt's N for a new fingerprint. */
+  cost?: number;
   log: Logger;
-}) {
-  const { password, stored, takeLease, whenChanged, cost = COST, log } = options;
-  /** Of the password that counts. */
-  let right: Fingerprint | undefined;
-  /** The one that was last compared with this process's own. */
-  let judged: Fingerprint | undefined;
-  /** True if this process was started with the password that counts. */
-  let isRight = false;
-  let lease: Lease | undefined;
-  let closed = false;
-  let timer: NodeJS.Timeout | undefined;
+}
 
-  const following = await stored.follow((changed) => {
-    // One that was damaged stays as it was known.
-    for (const { document } of changed) right = document ?? right;
-  });
-
-  async function judge() {
-    if (judged === right) return;
-    const one = right;
-    isRight = one !== undefined && (await fits(password, one));
-    judged = one;
-  }
-
-  /** Holds the password; where no process lives that was started with the one that counts, this one's counts then. */
-  async function hold() {
-    const taken = await takeLease();
-    if (!taken) return;
-    try {
-      right = (await stored.get(ID)) ?? right;
-      await judge();
-      if (!isRight) await replace();
-      lease = taken;
-    } catch (error) {
-      await taken.release();
-      throw error;
-    }
-    if (closed) await taken.release();
-  }
-
-  /** Whether nobody who was started with the password that counts takes it while it is free. */
-  async function isLeftAlone(): Promise<boolean> {
-    const taken = await takeLease();
-    await taken?.release();
-    if (!taken) return false;
-    await pause(2 * HOLD_EVERY_MS, undefined, { ref: false });
-    return !closed;
-  }
-
-  async function replace() {
-    const salt = randomBytes(SALT_BYTES).toString('hex');
-    const hash = (await derive(password, { salt, cost })).toString('hex');
-    // A crash between the two does the first once more.
-    await whenChanged();
-    right = await stored.update(ID, () => ({ salt, hash, cost }));
-    judged = right;
-    isRight = true;
-  }
-
-  async function go() {
-    try {
-      await judge();
-      if ((!lease || lease.signal.aborted) && (isRight || (await isLeftAlone()))) await hold();
-    } catch (error) {
-      log.debug({ err: error }, 'could not claim the console password; retrying');
-    }
-    goLater();
-  }
-
-  function goLater() {
-    if (closed) return;
-    timer = setTimeout(() => void go(), isRight ? HOLD_EVERY_MS : REPLACE_EVERY_MS).unref();
-  }
-
-  try {
-    await hold();
-    // Another process is just about to store the first one.
-    while (!right) {
-      await pause(FIRST_AGAIN_AFTER_MS);
-      if (!right) await hold();
-    }
-    await judge();
-  } catch (error) {
-    following.stop();
-    throw error;
-  }
-  if (!isRight) {
-    log.warn(
-      'another process runs the console with a different CONSOLE_PASSWORD, which applies here, too, until the last process started with it has stopped',
-    );
-  }
-  goLater();
-
-  const last: Record<Giver, Promise<unknown>> = {
+/**
+ * The password of the console. The process that started last decides: when its password is new, it ends all sessions and
+ * stores the new fingerprint, which all processes follow.
+ */
+export class ConsolePassword {
+  private current: Fingerprint | undefined;
+  private following!: Following;
+  private readonly lastMatch: Record<GuesserKind, Promise<unknown>> = {
     known: Promise.resolve(),
     stranger: Promise.resolve(),
   };
-  return {
-    /**
-     * The id of the password if this is it, in a time that does not tell how much of it is right. One is looked at after
-     * another; who is known does not wait behind strangers.
-     */
-    match(given: string, by: Giver): Promise<string | undefined> {
-      const mine = last[by].then(async () => {
-        const made = right;
-        return made && (await fits(given, made)) ? idOf(made) : undefined;
-      });
-      last[by] = mine.catch(() => undefined);
-      return mine;
-    },
-    /** Whether a session that was begun with the password of this id may go on; older ones do not tell. */
-    isCurrent: (id: string | undefined) =>
-      id === undefined || (right !== undefined && id === idOf(right)),
-    /** Lets others hold the password. */
-    async close() {
-      closed = true;
-      clearTimeout(timer);
-      following.stop();
-      await lease?.release();
-    },
-  };
+
+  static async open(options: PasswordOptions): Promise<ConsolePassword> {
+    const opened = new ConsolePassword();
+    opened.following = await options.stored.follow((changed) => {
+      // A damaged document leaves the known fingerprint in place.
+      for (const { document } of changed) opened.current = document ?? opened.current;
+    });
+    try {
+      await adoptPassword(options);
+      return opened;
+    } catch (error) {
+      opened.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Resolves to the password's id if this is it, after a time that doesn't tell how much of it is right. Passwords are
+   * checked one after another, because each check needs memory.
+   */
+  match(guess: string, by: GuesserKind): Promise<string | undefined> {
+    const matching = this.lastMatch[by].then(async () => {
+      const fingerprint = this.current;
+      return fingerprint && (await fits(guess, fingerprint)) ? idOf(fingerprint) : undefined;
+    });
+    this.lastMatch[by] = matching.catch(() => undefined);
+    return matching;
+  }
+
+  isCurrent(id: string): boolean {
+    return this.current !== undefined && id === idOf(this.current);
+  }
+
+  close(): void {
+    this.following.stop();
+  }
 }
 
-/** Tells one password from another, and nothing of either. */
+/** Replaces the stored fingerprint if it belongs to another password. */
+async function adoptPassword(options: PasswordOptions): Promise<void> {
+  const { password, stored, endSessions, cost = COST, log } = options;
+  for (;;) {
+    const before = await stored.get(ID);
+    if (before && (await fits(password, before))) return;
+    const salt = randomBytes(SALT_BYTES).toString('hex');
+    const hash = (await derive(password, { salt, cost })).toString('hex');
+    // After a crash between the two steps the next start does both again.
+    await endSessions();
+    const now = await stored.update(ID, (current) =>
+      current?.salt === before?.salt ? { salt, hash, cost } : current,
+    );
+    if (now?.salt !== salt) continue;
+    if (before) log.info('the console password has changed; all browsers have to log in again');
+    return;
+  }
+}
+
+/** The id tells one password from another and reveals nothing of either. */
 const idOf = ({ salt }: Fingerprint) => salt.slice(0, 16);
 
-async function fits(given: string, made: Fingerprint): Promise<boolean> {
-  return timingSafeEqual(await derive(given, made), Buffer.from(made.hash, 'hex'));
+async function fits(guess: string, fingerprint: Fingerprint): Promise<boolean> {
+  return timingSafeEqual(await derive(guess, fingerprint), Buffer.from(fingerprint.hash, 'hex'));
 }
 
-/** A setting is read without the space around it, and the same letters may come composed or not. */
+/** Settings are read without the space around them, and the same letters may arrive composed or decomposed. */
 function derive(
   password: string,
   { salt, cost }: Pick<Fingerprint, 'salt' | 'cost'>,

@@ -5,12 +5,12 @@ import { type Guards, guarded } from './guards.ts';
 import type { Login } from './login.ts';
 import { clearedCookies, cookieFor } from './session-cookie.ts';
 
-/** A password of 500 characters fits, however it is written. */
+/** A password of 500 characters fits in any encoding. */
 const BODY_LIMIT_BYTES = 8 * 1024;
 
-const Given = z.strictObject({ password: z.string().min(1).max(1_000) });
+const LoginBody = z.strictObject({ password: z.string().min(1).max(1_000) });
 
-/** Adds what tells a page whether somebody is logged in, and, where a password is set, the ways in and out. */
+/** Adds the login state for pages and, with a password, login and logout. */
 export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login | undefined): void {
   server.get(
     '/console/session',
@@ -24,7 +24,7 @@ export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login 
 
   server.post(
     '/console/login',
-    { ...guarded(guards.loginWrite, { body: Given }), bodyLimit: BODY_LIMIT_BYTES },
+    { ...guarded(guards.loginWrite, { body: LoginBody }), bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply): Promise<SessionState> => {
       const token = await login.logIn(request.body.password, request);
       reply.header('set-cookie', cookieFor(token, request));

@@ -4,7 +4,7 @@ import { SESSION_LIFE_MS } from './sessions.ts';
 
 const NAME = 'askwatch-session';
 
-/** Browsers take a cookie of such a name over HTTPS only, and from no other host. Source: RFC 6265bis, "The __Host- Prefix". */
+/** Browsers accept a cookie with this prefix over HTTPS only, and from no other host. Source: RFC 6265bis, "The __Host- Prefix". */
 const SECURE_NAME = `__Host-${NAME}`;
 
 /** The values of all cookies that may name a session, well-formed or not. */
@@ -15,7 +15,6 @@ export function tokensOf(request: HttpRequest): string[] {
   });
 }
 
-/** The `Set-Cookie` that gives a browser its token. */
 export function cookieFor(token: string, request: HttpRequest): string {
   const lifeSeconds = SESSION_LIFE_MS / 1000;
   return cameOverHttps(request)
@@ -23,7 +22,7 @@ export function cookieFor(token: string, request: HttpRequest): string {
     : cookie(NAME, token, lifeSeconds);
 }
 
-/** The `Set-Cookie`s that take it away, whichever of the two it is. */
+/** `Set-Cookie` headers that delete both cookies. */
 export const clearedCookies = () => [cookie(NAME, '', 0), secureCookie('', 0)];
 
 const cookie = (name: string, value: string, lifeSeconds: number) =>
@@ -33,9 +32,9 @@ const secureCookie = (value: string, lifeSeconds: number) =>
   `${cookie(SECURE_NAME, value, lifeSeconds)}; Secure`;
 
 /**
- * Whether the browser sees HTTPS: a proxy in front says so, or the browser itself does. A lie about it only harms the
- * liar, whose own cookie is made stricter by it, so that no proxy need be trusted for it. One that is says it in the last
- * place, behind whatever was there; in the first stands what the proxy has seen that is nearest to the browser.
+ * Tells if the browser uses HTTPS, by the word of the browser or of any proxy. No proxy need be trusted for it: a liar only
+ * gets a stricter cookie. `isHttps` reads the last value of the header, from a trusted proxy; the first value is from the
+ * proxy next to the browser.
  */
 export function cameOverHttps(request: HttpRequest): boolean {
   if (isHttps(request)) return true;

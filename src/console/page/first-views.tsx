@@ -5,20 +5,12 @@ import { emptyState } from './playground/state.ts';
 import { Connection } from './shared/connection.tsx';
 import { TopBar } from './shared/top-bar.tsx';
 
-// What a page shows until its script runs, by the page's name. The build runs this and keeps what it writes: the first paint
-// waits for no script, and the script draws on in these elements.
-const nobody = { id: '', name: '' };
+// HTML that pages show until their script runs, by the page's name. The build runs this file and keeps its output. The
+// script then continues in the same elements.
 const views = {
   playground: (
     <div class="playground">
-      <Sidebar
-        state={emptyState}
-        client={{ createChannel: async () => '', rename: async () => nobody }}
-        unread={new Map()}
-        here=""
-        onGo={() => {}}
-        onTry={() => {}}
-      />
+      <Sidebar state={emptyState} unread={new Map()} here="" onGo={() => {}} onTry={() => {}} />
       <main class="channel" />
     </div>
   ),

@@ -9,12 +9,17 @@ import {
   withStep,
 } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
-import { type Body, MAX_ANSWER_CHARACTERS, Message, ShownSteps } from '../shared/api-types.ts';
+import {
+  type AnswerBody,
+  MAX_ANSWER_CHARACTERS,
+  Message,
+  ShownSteps,
+} from '../shared/api-types.ts';
 import type { EventStreams } from './event-streams.ts';
-import type { History } from './history.ts';
+import type { ChatHistory } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
 
-/** Text is sent to browsers at most this often: faster than this nobody reads. */
+/** Interval between pieces of text: nobody reads faster than this. */
 const SEND_EVERY_MS = 40;
 
 /** A growing answer is stored this often, so that a crash loses little of it. */
@@ -29,227 +34,261 @@ const MAX_UNSTORED = 100;
 const CUT_NOTE = 'The answer was too long to show in full.';
 const UNFINISHED_NOTE = 'The answer ended early.';
 
-/** Where an answer is shown: in a stored thread, or to one person only, stored nowhere. */
-export type Destination = { kind: 'thread'; root: string } | ({ kind: 'private' } & PrivatePlace);
+/** A stored thread, or a place that only one person sees and that is stored nowhere. */
+export type AnswerPlace = { kind: 'thread'; root: string } | ({ kind: 'private' } & PrivatePlace);
 
-/** The message that an answer grows in. */
 export type MessageFrame = Omit<Message, 'body'>;
 
 export const threadGone = () =>
   notFound('This thread was deleted to make room for newer messages.');
 
-/** Shows answers while they are generated. */
-export type Answers = ReturnType<typeof createAnswers>;
+interface Growth {
+  answer: Answer;
+  frame: MessageFrame;
+  place: AnswerPlace;
+  text: string;
+  steps: AnswerStep[];
+  /** The part of `text` and the steps that browsers have. */
+  sentCharacters: number;
+  sentSteps: AnswerStep[];
+  storedAtMs: number;
+}
 
-/** Makes the place where answers grow. */
-export function createAnswers(options: {
-  history: History;
-  privates: PrivateMessages;
-  streams: EventStreams;
-  log: Logger;
-}) {
-  const { history, privates, streams, log } = options;
-  const live = new Map<string, Message>();
-  const running = new Set<Promise<void>>();
-  const cutShort = new AbortController();
-  const stopping = new AbortController();
+interface AnswerEnd {
+  /** The body without text and steps. */
+  rest: Partial<AnswerBody>;
+  cards: readonly Card[];
+}
 
-  /** Shows the whole message, and stores it; false when there is no such thread any more. */
-  async function put(message: Message, to: Destination): Promise<boolean> {
-    if (to.kind === 'thread') return (await history.putReply(to.root, message)) !== undefined;
-    privates.put(to, message);
-    return true;
+const UNFINISHED: AnswerEnd = { rest: { note: UNFINISHED_NOTE }, cards: [] };
+
+/**
+ * Shows answers while they are generated. Each goes through these states:
+ * - growing: `grow` reads the stream. Every 40 ms it sends the new text to browsers, every 2 s it stores the message.
+ * - whole: the stream has ended or was cut. The message and the cards below it are stored, again and again if that fails.
+ * - ended: everything is stored, or the thread is gone. Until then `latest` returns the message from memory. A stop ends a
+ *   growing answer with a note, and gives up an answer that can't be stored; the next start then ends it.
+ */
+export class GrowingAnswers {
+  private readonly history: ChatHistory;
+  private readonly privates: PrivateMessages;
+  private readonly streams: EventStreams;
+  private readonly log: Logger;
+  /** Messages that may be newer than the stored ones, by id. */
+  private readonly live = new Map<string, Message>();
+  private readonly running = new Set<Promise<void>>();
+  private readonly cutShort = new AbortController();
+  private readonly stopping = new AbortController();
+
+  constructor(parts: {
+    history: ChatHistory;
+    privates: PrivateMessages;
+    streams: EventStreams;
+    log: Logger;
+  }) {
+    this.history = parts.history;
+    this.privates = parts.privates;
+    this.streams = parts.streams;
+    this.log = parts.log;
   }
 
-  /** Reads the answer to its end while a second loop shows and stores what has come so far. */
-  async function grow(answer: Answer, frame: MessageFrame, to: Destination) {
-    const { id } = frame;
-    let text = '';
-    let steps: AnswerStep[] = [];
-    let sent = 0;
-    let sentSteps = steps;
-    let storedAtMs = performance.now();
-    const messageNow = (state: Shown = whileGrowing(answer)): Message => ({
-      ...frame,
-      body: { kind: 'answer', text, ...(steps.length > 0 && { steps }), ...state },
-    });
-
-    /** All of it: text that is sent later goes on from here. */
-    function sendSteps() {
-      const reply = messageNow();
-      if (to.kind === 'private') privates.put(to, reply);
-      else streams.send({ kind: 'reply', root: to.root, reply });
-      sentSteps = steps;
-      sent = text.length;
+  /** Shows the empty answer, and lets it grow after it resolves. Rejects if its thread is gone. */
+  async show(answer: Answer, frame: MessageFrame, place: AnswerPlace): Promise<void> {
+    const steps: AnswerStep[] = [];
+    const growth = {
+      answer,
+      frame,
+      place,
+      text: '',
+      steps,
+      sentCharacters: 0,
+      sentSteps: steps,
+      storedAtMs: performance.now(),
+    };
+    if (place.kind === 'thread') {
+      await answer.begin({ thread: place.root, shown: { message: frame.id } });
     }
-
-    function sendGrown() {
-      if (sentSteps !== steps) return sendSteps();
-      if (sent === text.length) return;
-      const place = to.root === undefined ? { root: id } : { root: to.root, reply: id };
-      const event = { kind: 'text' as const, ...place, offset: sent, text: text.slice(sent) };
-      streams.send(event, to.kind === 'private' ? to.person : undefined);
-      sent = text.length;
-    }
-
-    async function storeSoFar() {
-      if (to.kind === 'private' || performance.now() - storedAtMs < STORE_EVERY_MS) return;
-      storedAtMs = performance.now();
-      // Only a safety net: what cannot be stored now is stored with the end.
-      await history
-        .storeReply(to.root, messageNow())
-        .catch((error: unknown) =>
-          log.warn({ err: error }, 'could not store an unfinished answer'),
-        );
-    }
-
-    const ended = new AbortController();
-    const showing = (async () => {
-      while (!ended.signal.aborted) {
-        await pause(SEND_EVERY_MS);
-        sendGrown();
-        await storeSoFar();
+    const message = growingMessage(growth);
+    this.live.set(frame.id, message);
+    try {
+      if (!(await this.put(message, place))) {
+        await answer.ended();
+        throw threadGone();
       }
-    })();
-    // A private answer is remembered nowhere.
-    const thread = to.kind === 'thread' ? to.root : undefined;
-    const ending = await readTo(answer.stream(thread, cutShort.signal), (part) => {
-      if (part.kind === 'text') text += part.text;
-      else steps = ShownSteps.parse(withStep(steps, part.step));
-      live.set(id, messageNow());
-    }).catch((error: unknown): Ending => {
-      log.error({ err: error }, 'an answer failed unexpectedly');
-      return UNFINISHED;
-    });
-    ended.abort();
-    await showing;
-    sendGrown();
-
-    const whole = messageNow(ending.shown);
-    live.set(id, whole);
-    const cards = ending.cards.map((card, no) => cardBelow(frame, card, no));
-    if (await showWhole(answer, [whole, ...cards], to)) await answer.ended();
-    if (to.kind === 'private' && !streams.hasReader(to.person)) answer.notShown?.();
+    } catch (error) {
+      this.live.delete(frame.id);
+      throw error;
+    }
+    const growing = this.grow(growth).finally(() => this.running.delete(growing));
+    this.running.add(growing);
   }
 
-  /** Shows an answer that is whole, and the cards below it, as often as it takes to store them; false when that came to nothing. */
-  async function showWhole(
-    answer: Answer,
+  /** The message as people see it: a growing one is newer than the stored one. */
+  latest = (message: Message): Message => this.live.get(message.id) ?? message;
+
+  /** Waits for all answers under way, and cuts them short after `graceMs`. */
+  async finish(graceMs: number): Promise<void> {
+    this.stopping.abort();
+    const timer = setTimeout(() => this.cutShort.abort(), graceMs);
+    await Promise.all(this.running);
+    clearTimeout(timer);
+  }
+
+  private async grow(growth: Growth) {
+    const { answer, frame, place } = growth;
+    const reading = new AbortController();
+    const showing = this.showWhileReading(growth, reading.signal);
+    const { rest, cards } = await this.read(growth);
+    reading.abort();
+    await showing;
+    this.sendNews(growth);
+
+    const whole = messageOf(growth, { growing: false, ...rest });
+    this.live.set(frame.id, whole);
+    const below = cards.map((card, index) => cardMessage(frame, card, index));
+    if (await this.storeWhole(growth, [whole, ...below])) await answer.ended();
+    if (place.kind === 'private' && !this.streams.hasReader(place.person)) answer.notShown?.();
+  }
+
+  private async read(growth: Growth): Promise<AnswerEnd> {
+    const { answer, frame, place } = growth;
+    // Without a thread, the bot doesn't remember the answer.
+    const thread = place.kind === 'thread' ? place.root : undefined;
+    let isCut = false;
+    try {
+      for await (const part of answer.stream(thread, this.cutShort.signal)) {
+        if (part.kind === 'end') return endOf(part, isCut);
+        if (part.kind === 'step') {
+          growth.steps = ShownSteps.parse(withStep(growth.steps, part.step));
+        } else {
+          const room = MAX_ANSWER_CHARACTERS - growth.text.length;
+          isCut ||= part.text.length > room;
+          growth.text += part.text.slice(0, room);
+        }
+        this.live.set(frame.id, growingMessage(growth));
+      }
+    } catch (error) {
+      this.log.error({ err: error }, 'an answer failed unexpectedly');
+    }
+    return UNFINISHED;
+  }
+
+  private async showWhileReading(growth: Growth, ended: AbortSignal) {
+    while (!ended.aborted) {
+      await pause(SEND_EVERY_MS);
+      this.sendNews(growth);
+      await this.storeUnfinished(growth);
+    }
+  }
+
+  /** Sends the text that browsers don't have yet, or the whole message if a step has changed. */
+  private sendNews(growth: Growth) {
+    const { frame, place, text, steps, sentCharacters } = growth;
+    const hasNewSteps = growth.sentSteps !== steps;
+    if (!hasNewSteps && sentCharacters === text.length) return;
+    growth.sentSteps = steps;
+    growth.sentCharacters = text.length;
+    if (hasNewSteps) {
+      const reply = growingMessage(growth);
+      if (place.kind === 'private') this.privates.put(place, reply);
+      else this.streams.send({ kind: 'reply', root: place.root, reply });
+      return;
+    }
+    const { root = frame.id } = place;
+    const reply = place.root === undefined ? undefined : frame.id;
+    const news = text.slice(sentCharacters);
+    const event = { kind: 'text' as const, root, reply, offset: sentCharacters, text: news };
+    this.streams.send(event, place.kind === 'private' ? place.person : undefined);
+  }
+
+  private async storeUnfinished(growth: Growth) {
+    const { place } = growth;
+    if (place.kind === 'private' || performance.now() - growth.storedAtMs < STORE_EVERY_MS) return;
+    growth.storedAtMs = performance.now();
+    try {
+      await this.history.storeReply(place.root, growingMessage(growth));
+    } catch (error) {
+      this.log.warn({ err: error }, 'could not store an unfinished answer');
+    }
+  }
+
+  /** Shows and stores a whole answer and the cards below it, however often that takes. Returns false if it gives up. */
+  private async storeWhole(
+    { answer, place }: Growth,
     messages: readonly [whole: Message, ...cards: Message[]],
-    to: Destination,
   ): Promise<boolean> {
     const [whole] = messages;
-    let stored = 0;
-    for (let isFirst = true; live.get(whole.id) === whole; isFirst = false) {
+    let storedCount = 0;
+    for (let isFirst = true; this.live.get(whole.id) === whole; isFirst = false) {
       try {
-        for (const message of messages.slice(stored)) {
-          if (!(await put(message, to))) {
+        for (const message of messages.slice(storedCount)) {
+          if (!(await this.put(message, place))) {
             answer.notShown?.();
             break;
           }
-          stored += 1;
+          storedCount += 1;
         }
-        live.delete(whole.id);
+        this.live.delete(whole.id);
         return true;
       } catch (error) {
-        if (isFirst) {
-          log.error(
-            { err: error },
-            'could not store an answer; retrying, a stop before that loses it',
-          );
-          if (to.kind === 'thread') streams.send({ kind: 'reply', root: to.root, reply: whole });
-          forgetOldest(live, MAX_UNSTORED);
-        }
-        if (stopping.signal.aborted) return false;
-        await pause(STORE_AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {});
+        if (isFirst) this.keepUnstored(whole, place, error);
+        if (this.stopping.signal.aborted) return false;
+        const { signal } = this.stopping;
+        await pause(STORE_AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     }
     return false;
   }
 
-  return {
-    /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
-    async show(answer: Answer, frame: MessageFrame, to: Destination) {
-      const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
-      if (to.kind === 'thread')
-        await answer.begin({ thread: to.root, shown: { message: frame.id } });
-      const message = { ...frame, body };
-      live.set(frame.id, message);
-      try {
-        if (!(await put(message, to))) {
-          await answer.ended();
-          throw threadGone();
-        }
-      } catch (error) {
-        live.delete(frame.id);
-        throw error;
-      }
-      const growing = grow(answer, frame, to).finally(() => running.delete(growing));
-      running.add(growing);
-    },
-    /** The message as it is this moment: a growing one is ahead of what is stored. */
-    latest: (message: Message) => live.get(message.id) ?? message,
-    /** Waits for all answers under way; after `graceMs` they are cut short. */
-    async finish(graceMs: number) {
-      stopping.abort();
-      const timer = setTimeout(() => cutShort.abort(), graceMs);
-      await Promise.all(running);
-      clearTimeout(timer);
-    },
-  };
-}
-
-/** All of an answer but its text and steps. */
-type Shown = Omit<Extract<Body, { kind: 'answer' }>, 'kind' | 'text' | 'steps'>;
-
-const whileGrowing = ({ actions }: Answer): Shown => ({
-  growing: true,
-  ...(actions && { actions }),
-});
-
-/** How an answer ended, and what stands below it. */
-interface Ending {
-  shown: Shown;
-  cards: readonly Card[];
-}
-
-const UNFINISHED: Ending = { shown: { growing: false, note: UNFINISHED_NOTE }, cards: [] };
-
-/** A message with the card. Its id comes from the proposal, so that a card that is stored twice is one message. */
-function cardBelow({ id, author, private: isPrivate }: MessageFrame, card: Card, no: number) {
-  const body = { kind: 'card', card } as const;
-  const key = card.actions?.[0]?.values.proposal ?? no;
-  const frame = { id: `${id}-${key}`, author, atMs: Date.now() };
-  return Message.parse({ ...frame, ...(isPrivate && { private: true }), body });
-}
-
-/** Hands on the steps of an answer, and as much of its text as is kept, and tells how it ended. */
-async function readTo(
-  parts: AsyncIterable<AnswerPart>,
-  take: (part: Extract<AnswerPart, { kind: 'text' | 'step' }>) => void,
-): Promise<Ending> {
-  let room = MAX_ANSWER_CHARACTERS;
-  let cut = false;
-  for await (const part of parts) {
-    if (part.kind === 'end') {
-      const { note = cut ? CUT_NOTE : undefined, footer, actions, cards = [], document } = part;
-      const shown = {
-        growing: false,
-        ...(note === undefined ? {} : { note }),
-        footer,
-        ...(actions && { actions }),
-        ...(document && { document: { name: document.name, text: document.text } }),
-      };
-      return { shown, cards };
+  private keepUnstored(whole: Message, place: AnswerPlace, error: unknown) {
+    this.log.error(
+      { err: error },
+      'could not store an answer; retrying, a stop before that loses it',
+    );
+    if (place.kind === 'thread') {
+      this.streams.send({ kind: 'reply', root: place.root, reply: whole });
     }
-    if (part.kind === 'step') {
-      take(part);
-      continue;
-    }
-    const text = part.text.slice(0, room);
-    cut ||= text.length < part.text.length;
-    room -= text.length;
-    if (text !== '') take({ kind: 'text', text });
+    forgetOldest(this.live, MAX_UNSTORED);
   }
-  return UNFINISHED;
+
+  /** Shows the whole message, and stores a public one. Returns false if its thread is gone. */
+  private async put(message: Message, place: AnswerPlace): Promise<boolean> {
+    if (place.kind === 'thread') {
+      return (await this.history.putReply(place.root, message)) !== undefined;
+    }
+    this.privates.put(place, message);
+    return true;
+  }
+}
+
+const growingMessage = (growth: Growth): Message =>
+  messageOf(growth, { growing: true, actions: growth.answer.actions });
+
+function messageOf(
+  { frame, text, steps }: Growth,
+  rest: Partial<AnswerBody> & { growing: boolean },
+): Message {
+  const shownSteps = steps.length > 0 ? steps : undefined;
+  return { ...frame, body: { kind: 'answer', text, steps: shownSteps, ...rest } };
+}
+
+function endOf(part: AnswerPart & { kind: 'end' }, isCut: boolean): AnswerEnd {
+  const { note = isCut ? CUT_NOTE : undefined, footer, actions, cards = [], document } = part;
+  return { rest: { note, footer, actions, document }, cards };
+}
+
+/** A message with the card. Its id comes from the proposal, so that storing it twice makes one message. */
+function cardMessage(
+  { id, author, private: isPrivate }: MessageFrame,
+  card: Card,
+  index: number,
+): Message {
+  const key = card.actions?.[0]?.values.proposal ?? index;
+  return Message.parse({
+    id: `${id}-${key}`,
+    author,
+    atMs: Date.now(),
+    private: isPrivate,
+    body: { kind: 'card', card },
+  });
 }

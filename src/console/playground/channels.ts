@@ -6,7 +6,7 @@ import type { EventStreams } from './event-streams.ts';
 const ChannelBook = z.object({ channels: z.array(z.string()) });
 export type ChannelBook = z.infer<typeof ChannelBook>;
 
-/** Where the console keeps the names of its channels: one document, since there is a limit to them all. */
+/** The names of all channels: one document, because their number is limited. */
 export const channelsCollection = {
   name: 'console-channels',
   schema: ChannelBook,
@@ -16,25 +16,22 @@ export const channelsCollection = {
 
 const DOCUMENT = 'channels';
 
-/** The channel that is always there. */
 const FIRST_CHANNEL = 'general';
 
 const MAX_CHANNELS = 50;
 
-/** Small letters, digits, hyphens and underscores, as in Slack, so that every name can stand in an address. */
+/** Slack allows the same characters. Every name fits in an address. */
 const CHANNEL_NAME = /^[\p{Ll}\p{Lo}\p{M}\p{N}_-]{1,40}$/u;
 
-/** Whether a channel can be called so. */
 export const isChannelName = (name: string) => CHANNEL_NAME.test(name);
 
-/** The channels as they are stored, for a process that has no playground. */
+/** The stored channels, for a process without a playground. */
 export const storedChannels = async (collection: Collection<ChannelBook> | undefined) =>
   (await collection?.get(DOCUMENT))?.channels ?? [FIRST_CHANNEL];
 
-/** The channels of the console. */
 export type ConsoleChannels = Awaited<ReturnType<typeof openChannels>>;
 
-/** Reads the channels; those in `named` are made where they are missing. Every tab is told of a new one. */
+/** Reads the channels, and creates the missing ones of `named`. Every tab gets an event for a new channel. */
 export async function openChannels(
   collection: Collection<ChannelBook>,
   { named, streams }: { named: readonly string[]; streams: EventStreams },
@@ -52,12 +49,11 @@ export async function openChannels(
   await add(named.filter(isChannelName));
 
   return {
-    /** In the order in which they were made. */
     list: () => [...channels],
     has: (channel: string) => channels.includes(channel),
-    /** Makes a channel, and resolves to its name; one that is there already is left as it is. Throws `HttpError`. */
-    async create(given: string) {
-      const channel = channelName(given);
+    /** Resolves to the channel's name, also if it exists already. Throws `HttpError`. */
+    async create(typedName: string) {
+      const channel = channelName(typedName);
       if (channels.includes(channel)) return channel;
       await add([channel]);
       if (!channels.includes(channel)) throw full();
@@ -67,9 +63,10 @@ export async function openChannels(
   };
 }
 
-/** The name as a channel has it: small, with hyphens for spaces. Throws `HttpError`. */
-function channelName(given: string): string {
-  const name = given.normalize('NFC').trim().replace(/^#/, '').toLowerCase().replace(/\s+/g, '-');
+/** Lowercases the name and puts hyphens for spaces. Throws `HttpError`. */
+function channelName(typedName: string): string {
+  const trimmed = typedName.normalize('NFC').trim();
+  const name = trimmed.replace(/^#/, '').toLowerCase().replace(/\s+/g, '-');
   if (isChannelName(name)) return name;
   throw new HttpError(
     422,

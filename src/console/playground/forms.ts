@@ -5,15 +5,15 @@ import type { Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { HttpError } from '../../http/errors.ts';
 import {
-  type Outcome,
+  type FormSubmission,
+  type InteractionOutcome,
   ShownCard,
   type ShownForm,
-  type SubmittedForm,
 } from '../shared/api-types.ts';
 
 /**
- * The form of the command that a line names with nothing after it. None for those who may not have it: the command itself
- * tells them why.
+ * The form of a command that was typed without any input. A person without the right to it gets no form: the command's own
+ * reply tells them why.
  */
 export async function formFor(
   bot: Bot,
@@ -26,7 +26,6 @@ export async function formFor(
   return 'card' in opened ? undefined : shownForm(command, opened.begin);
 }
 
-/** The form that a press of a button opens besides what it does, if its person gets it now. */
 export async function formOfPress(
   bot: Bot,
   { request, ...where }: Pick<Invocation, 'request' | 'place' | 'person' | 'thread'>,
@@ -35,7 +34,7 @@ export async function formOfPress(
   return opened && shownForm(opened.command, opened.begin, opened.carried);
 }
 
-/** The whole form at once, for whatever is chosen in it: so it changes without asking. Pure. */
+/** All fields of the form, for every choice, so that the page needs no further request. */
 function shownForm(
   command: Command,
   begin: FormBegin,
@@ -53,26 +52,26 @@ function shownForm(
     command: command.name,
     title: form?.title ?? command.name,
     send: form?.send ?? 'Send',
-    ...(decides !== undefined && { decides }),
-    ...(Object.keys(carried).length > 0 && { carried }),
+    decides,
+    carried,
     fields: Object.fromEntries((choices ?? ['']).map((choice) => [choice, fieldsWith(choice)])),
     values: Object.fromEntries(Object.entries(first).map(([name, value]) => [name, String(value)])),
   };
 }
 
-/** What is wrong with a form that was sent, if anything is. Throws `HttpError` for one that is none. */
+/** The problems of a submitted form, if it has any. Throws `HttpError` for an unknown form. */
 export function problemsOf(
   bot: Bot,
-  { command: name, values }: SubmittedForm,
-): Outcome | undefined {
+  { command: name, values }: FormSubmission,
+): InteractionOutcome | undefined {
   const command = bot.forms.find((one) => one.name === name);
   if (!command) throw new HttpError(400, 'invalid_value', 'There is no such form.');
   const problems = formProblems(command, values);
   return Object.keys(problems).length > 0 ? { shown: 'problems', problems } : undefined;
 }
 
-/** What only the sender sees and is not good is something to correct: the form shows it, and stays as it is. Pure. */
-export function refusalOf(reply: Reply): Outcome | undefined {
+/** A private card that isn't good news is a refusal: the form stays open and shows it. */
+export function refusalOf(reply: Reply): InteractionOutcome | undefined {
   return reply.kind === 'card' && reply.private && reply.card.tone !== 'good'
     ? { shown: 'refused', card: ShownCard.parse(reply.card) }
     : undefined;

@@ -2,35 +2,37 @@ import type { Logger } from 'pino';
 import { commands } from '../../bot/commands/commands.ts';
 import type { Bot, Platform, Store } from '../../bot/platform.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { Interaction, Outcome, Snapshot, Someone } from '../shared/api-types.ts';
-import { createAnswers } from './answers.ts';
+import type {
+  ConsoleInteraction,
+  ConsolePerson,
+  ConsoleSnapshot,
+  InteractionOutcome,
+} from '../shared/api-types.ts';
+import { GrowingAnswers } from './answers.ts';
 import { channelsCollection, openChannels } from './channels.ts';
 import { listedCommand, shownSuggestions } from './commands.ts';
 import { createEventStreams } from './event-streams.ts';
-import { createFiles, filesCollection, piecesCollection } from './files.ts';
-import { historyCollection, openHistory } from './history.ts';
-import { createMessageIntake } from './message-intake.ts';
-import { openPeople, peopleCollection } from './people.ts';
+import { ConsoleFiles, filesCollection, piecesCollection } from './files.ts';
+import { ChatHistory, historyCollection } from './history.ts';
+import { Interactions } from './interactions.ts';
+import { People, peopleCollection } from './people.ts';
 import { createPosting } from './posting.ts';
 import { createPrivateMessages } from './private-messages.ts';
 import type { Playground } from './routes.ts';
 
-/** Between two removals of old files. */
 const FILES_EVERY_MS = 15 * 60_000;
 
-/** Time limit for answers under way when `stop` is called; then they are cut. */
+/** Answers under way may end in this time when the platform stops; then they are cut. */
 const ANSWER_GRACE_MS = 3_000;
 
-/** Dependencies of a playground. */
 export interface PlaygroundProgram {
   store: Pick<Store, 'collection'>;
-  /** True while this process holds the bot. */
   isHeld(): boolean;
   log: Logger;
 }
 
 /**
- * Opens the playground, a chat platform, for as long as this process holds the bot. It reads the stored messages once, as no
+ * Opens the playground, a chat platform, for as long as this process holds the bot. It reads the stored messages once, because no
  * other process changes them during that time.
  */
 export async function openPlayground(
@@ -39,17 +41,21 @@ export async function openPlayground(
 ) {
   const streams = createEventStreams({ isHeld });
   const privates = createPrivateMessages(streams);
-  const files = createFiles(store.collection(filesCollection), store.collection(piecesCollection));
+  const files = new ConsoleFiles(
+    store.collection(filesCollection),
+    store.collection(piecesCollection),
+  );
   const channels = await openChannels(store.collection(channelsCollection), { named, streams });
-  const people = await openPeople(store.collection(peopleCollection), { streams, log });
-  const history = await openHistory(store.collection(historyCollection), {
+  const people = await People.open(store.collection(peopleCollection), { streams, log });
+  const history = await ChatHistory.open(store.collection(historyCollection), {
     streams,
-    onRemoved: files.removeWith,
+    onRemoved: (messages) => files.removeWith(messages),
     log,
   });
-  const answers = createAnswers({ history, privates, streams, log });
+  const answers = new GrowingAnswers({ history, privates, streams, log });
   const { has: hasChannel } = channels;
-  const intake = createMessageIntake({ hasChannel, history, privates, answers, files, log });
+  const interactions = new Interactions({ hasChannel, history, privates, answers, files, log });
+  const fileTimer = await keepRemovingOldFiles(files, log);
   let bot: Bot | undefined;
   let isStopped = false;
 
@@ -58,16 +64,7 @@ export async function openPlayground(
     return bot;
   }
 
-  const removeOldFiles = () =>
-    files
-      .removeOld(Date.now())
-      .catch((error: unknown) =>
-        log.error({ err: error }, 'could not remove old files; trying again in 15 minutes'),
-      );
-  await removeOldFiles();
-  const fileTimer = setInterval(removeOldFiles, FILES_EVERY_MS).unref();
-
-  function snapshotFor(id: string): Snapshot {
+  function snapshotFor(id: string): ConsoleSnapshot {
     const { messages, older } = history.newest();
     const own = privates.listed(id).map(({ message, ...listed }) => ({
       ...listed,
@@ -84,32 +81,42 @@ export async function openPlayground(
     };
   }
 
-  async function accept(interaction: Interaction, by: Someone): Promise<Outcome> {
-    const [outcome] = await Promise.allSettled([intake.accept(requireBot(), interaction, by)]);
-    // The reply was not shown, so the page has to send the interaction again.
+  async function accept(
+    interaction: ConsoleInteraction,
+    by: ConsolePerson,
+  ): Promise<InteractionOutcome> {
+    const [result] = await Promise.allSettled([interactions.accept(requireBot(), interaction, by)]);
+    // Without the bot, the streams have sent nothing, so the page has to repeat the interaction.
     if (!isHeld()) throw notOpen();
-    if (outcome.status === 'rejected') throw outcome.reason;
-    return outcome.value;
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
   }
 
   const playground: Playground = {
-    ...{ streams, people, channels, history, privates, answers, files, snapshotFor, accept },
+    streams,
+    people,
+    channels,
+    history,
+    privates,
+    answers,
+    files,
+    snapshotFor,
+    accept,
     suggest: async (input, typed) => shownSuggestions(await requireBot().suggest(input, typed)),
   };
 
   const platform: Platform = {
     name: 'console',
     channelName: (channel) => (channels.has(channel) ? channel : undefined),
-    async start(started) {
-      bot = started;
+    async start(startedBot) {
+      bot = startedBot;
     },
     async stop() {
       isStopped = true;
       clearInterval(fileTimer);
-      await intake.settle();
+      await interactions.settle();
       await answers.finish(isHeld() ? ANSWER_GRACE_MS : 0);
       streams.close();
-      history.close();
     },
     readFile: (file, { channel }) => files.read(file, channel),
     ...createPosting({ history, channels, people, privates }),
@@ -117,12 +124,11 @@ export async function openPlayground(
 
   return {
     platform,
-    /** Throws a 503 `not_open` before it is started, and once it has stopped or the bot is held no more. */
+    /** Throws a 503 `not_open` unless the platform has started and this process holds the bot. */
     require(): Playground {
       requireBot();
       return playground;
     },
-    /** The names of its channels until it has stopped. */
     channelNames: () => (isStopped ? undefined : channels.list()),
     closeStreams: streams.close,
   };
@@ -130,7 +136,19 @@ export async function openPlayground(
 
 const listedCommands = commands.map(listedCommand);
 
-/** The page sends again by itself what is refused with it. */
+/** Removes old files now and every 15 minutes until the timer is cleared. */
+async function keepRemovingOldFiles(files: ConsoleFiles, log: Logger): Promise<NodeJS.Timeout> {
+  const removeOld = () =>
+    files
+      .removeOld(Date.now())
+      .catch((error: unknown) =>
+        log.error({ err: error }, 'could not remove old files; trying again in 15 minutes'),
+      );
+  await removeOld();
+  return setInterval(removeOld, FILES_EVERY_MS).unref();
+}
+
+/** The page repeats a request that is refused with this error. */
 export const notOpen = () =>
   new HttpError(503, 'not_open', 'Askwatch is starting or stopping. Try again.', {
     headers: { 'retry-after': '1' },

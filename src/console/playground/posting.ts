@@ -4,7 +4,7 @@ import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { Message } from '../shared/api-types.ts';
 import type { ConsoleChannels } from './channels.ts';
 import {
-  type History,
+  type ChatHistory,
   INVOCATION,
   isGrowing,
   isInterrupted,
@@ -14,79 +14,87 @@ import {
 import type { People } from './people.ts';
 import type { PrivateMessages } from './private-messages.ts';
 
-/** What Askwatch posts by itself. */
-export function createPosting(options: {
-  history: History;
+interface PostingParts {
+  history: ChatHistory;
   channels: ConsoleChannels;
   people: People;
   privates: PrivateMessages;
-}): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
-  const { history, channels, people, privates } = options;
-  const author = { kind: 'askwatch' as const };
+}
 
-  async function putReply(thread: string, reply: Message) {
-    const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
-    if (!root) throw messageGone();
-  }
+const author = { kind: 'askwatch' as const };
 
+export function createPosting(
+  parts: PostingParts,
+): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
+  const { history, channels } = parts;
   return {
     async post({ channel, card, id }) {
       if (!channels.has(channel)) throw noChannel(channel, channels.list());
       const messageId = postedMessageId(id);
       const body = { kind: 'card' as const, card };
       const message = { id: messageId, author, atMs: Date.now(), body };
-      const { body: shown } = (
-        await history.add({ channel, message, replies: [] }).catch(asDeliveryError('stored'))
-      ).message;
-      const goesOn = shown.kind === 'card' && (shown.card.goesOn ?? false);
+      const stored = await storeRoot(history, channel, message);
+      const goesOn = stored.body.kind === 'card' && (stored.body.card.goesOn ?? false);
       return { message: messageId, thread: messageId, goesOn };
     },
     async update(_channel, posted, card) {
-      const root = await history
-        .change(posted.message, (message) => ({
-          ...message,
-          changedAtMs: Date.now(),
-          body: { kind: 'card', card },
-        }))
-        .catch(asDeliveryError('changed'));
+      const change = (message: Message): Message => ({
+        ...message,
+        changedAtMs: Date.now(),
+        body: { kind: 'card', card },
+      });
+      const root = await history.change(posted.message, change).catch(asDeliveryError('changed'));
       if (!root) throw messageGone();
     },
     async announce({ posted, card: { tone, title }, id }) {
       const body = { kind: 'card' as const, card: { tone, title, parts: [] } };
       const reply = { id: postedMessageId(id), author, atMs: Date.now(), body };
-      await putReply(posted.thread, reply);
+      await storeReply(history, posted.thread, reply);
     },
-    /** The answer ends with the text that was stored last; where there is none, the note is the reply. */
-    async endAnswer(interrupted) {
-      const { channel, person, note, actionsIn } = interrupted;
-      const { id, thread } = placeOf(interrupted, history);
-      const root = thread ?? id;
-      const there = history.find(root, id);
-      const isOver = there && !isGrowing(there) && !isInterrupted(there);
-      const by = people.find(person);
-      const { body, ...frame } = there ?? {
-        ...{ id, author, atMs: Date.now(), ...(by && { by }) },
-        body: { kind: 'answer' as const, text: '' },
-      };
-      if (isOver || body.kind !== 'answer') return;
-      const actions = await actionsIn(root);
-      const message: Message = { ...frame, body: { ...body, growing: false, note, actions } };
-      if (interrupted.private) {
-        privates.put({ person, channel, root: thread }, { ...message, private: true });
-      } else if (thread !== undefined) {
-        await putReply(thread, message);
-      } else {
-        await history.add({ channel, message, replies: [] }).catch(asDeliveryError('stored'));
-      }
-    },
+    endAnswer: (interrupted) => endAnswer(parts, interrupted),
   };
 }
 
-/** The message that the answer grows in or would have, and its thread; none for a command at the top of a channel. */
-function placeOf({ invocation, thread, shown }: Interrupted, history: History) {
+/** Adds a note and buttons to the text that was stored last. Without a stored answer, the note becomes the reply. */
+async function endAnswer(
+  { history, people, privates }: PostingParts,
+  interrupted: Interrupted,
+): Promise<void> {
+  const { channel, person, note, actionsIn } = interrupted;
+  const { id, thread } = placeOf(interrupted, history);
+  const root = thread ?? id;
+  const stored = history.find(root, id);
+  if (stored && !isGrowing(stored) && !isInterrupted(stored)) return;
+  const emptyBody = { kind: 'answer' as const, text: '' };
+  const by = people.find(person);
+  const { body, ...frame } = stored ?? { id, author, atMs: Date.now(), by, body: emptyBody };
+  if (body.kind !== 'answer') return;
+  const actions = await actionsIn(root);
+  const message: Message = { ...frame, body: { ...body, growing: false, note, actions } };
+  if (interrupted.private) {
+    privates.put({ person, channel, root: thread }, { ...message, private: true });
+  } else if (thread === undefined) {
+    await storeRoot(history, channel, message);
+  } else {
+    await storeReply(history, thread, message);
+  }
+}
+
+/** The message of the answer and its thread, if it has one: a command at the top of a channel doesn't. */
+function placeOf({ invocation, thread, shown }: Interrupted, history: ChatHistory) {
   const { question, reply } = messageIds(invocation.slice(INVOCATION.length));
-  const asked = history.get(question) && question;
-  return { id: shown?.message ?? reply, thread: thread ?? asked };
+  const ownThread = history.get(question) && question;
+  return { id: shown?.message ?? reply, thread: thread ?? ownThread };
+}
+
+async function storeRoot(history: ChatHistory, channel: string, message: Message) {
+  const adding = history.add({ channel, message, replies: [] });
+  return (await adding.catch(asDeliveryError('stored'))).message;
+}
+
+async function storeReply(history: ChatHistory, thread: string, reply: Message) {
+  const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
+  if (!root) throw messageGone();
 }
 
 const noChannel = (channel: string, all: readonly string[]) =>

@@ -5,34 +5,29 @@ import type { HttpServer } from '../../http/server-types.ts';
 import { type Guards, guarded } from '../login/guards.ts';
 import {
   ButtonPress,
+  type ConsoleInteraction,
+  type ConsolePerson,
+  type ConsoleSnapshot,
   Dismissal,
+  FormSubmission,
   GivenFile,
-  type Interaction,
+  type InteractionOutcome,
   type ListedMessage,
   type Message,
   Named,
   type OlderMessages,
-  type Outcome,
   type ShownFile,
-  type Snapshot,
-  type Someone,
-  SubmittedForm,
   TypedLine,
 } from '../shared/api-types.ts';
 import { beginStream } from '../shared/event-stream.ts';
 import { MAX_FILE_BYTES } from '../shared/file-limits.ts';
-import { type Answers, threadGone } from './answers.ts';
+import { type GrowingAnswers, threadGone } from './answers.ts';
 import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { ConsoleFiles } from './files.ts';
-import { type History, listedOf } from './history.ts';
+import { type ChatHistory, listedOf } from './history.ts';
 import type { People } from './people.ts';
 import type { PrivateMessages } from './private-messages.ts';
-
-const EventsQuery = z.object({
-  /** The last event received, for browsers whose own reconnect was refused once. */
-  after: z.string().max(50).optional(),
-});
 
 const ThreadPath = z.object({ id: z.string().min(1).max(100) });
 const FilePath = z.object({ id: z.uuid() });
@@ -41,27 +36,24 @@ const ChannelPath = z.object({ channel: z.string().min(1).max(50) });
 const OlderQuery = z.object({ before: z.string().min(1).max(100) });
 const SuggestQuery = z.object({ input: z.string().max(50), typed: z.string().max(300) });
 
-/** What the routes lead to. */
 export interface Playground {
   streams: EventStreams;
   people: People;
   channels: ConsoleChannels;
-  history: History;
+  history: ChatHistory;
   privates: PrivateMessages;
-  answers: Answers;
+  answers: GrowingAnswers;
   files: ConsoleFiles;
-  /** The first event of a new stream. */
-  snapshotFor(person: string): Snapshot;
-  /** Hands what somebody does to the bot, and resolves to where its outcome is shown. Throws `HttpError`. */
-  accept(interaction: Interaction, by: Someone): Promise<Outcome>;
-  /** What to offer somebody who types into an input. */
+  snapshotFor(person: string): ConsoleSnapshot;
+  /** Passes an interaction to the bot, and resolves to the place of its reply. Throws `HttpError`. */
+  accept(interaction: ConsoleInteraction, by: ConsolePerson): Promise<InteractionOutcome>;
   suggest(input: string, typed: string): Promise<Suggestion[]>;
 }
 
-/** The playground of this process; throws a 503 `not_open` while it has none. */
+/** The playground of this process; throws a 503 `not_open` without one. */
 type Current = () => Playground;
 
-/** Adds what the page's script talks to; `isPlaygroundPath` holds for every path of these. */
+/** Adds the routes for the page's script. `isPlaygroundPath` must hold for each path. */
 export function addPlaygroundRoutes(server: HttpServer, guards: Guards, current: Current): void {
   addEventRoute(server, guards, current);
   addReadingRoutes(server, guards, current);
@@ -71,21 +63,14 @@ export function addPlaygroundRoutes(server: HttpServer, guards: Guards, current:
 }
 
 function addEventRoute(server: HttpServer, guards: Guards, current: Current) {
-  server.get(
-    '/console/events',
-    guarded(guards.fetch, { querystring: EventsQuery }),
-    async (request, reply) => {
-      const { streams, people, snapshotFor } = current();
-      const header = request.headers['last-event-id'];
-      const lastEventId = typeof header === 'string' ? header : request.query.after;
-      if (!streams.hasRoom()) throw tooManyStreams();
-      const { id: person } = await people.visit(request, reply);
-      // Others may have come while this one was stored.
-      if (!streams.hasRoom()) throw tooManyStreams();
-      const snapshot = () => snapshotFor(person);
-      streams.open(beginStream(reply), { person, lastEventId, snapshot });
-    },
-  );
+  server.get('/console/events', guarded(guards.fetch), async (request, reply) => {
+    const { streams, people, snapshotFor } = current();
+    if (!streams.hasRoom()) throw tooManyStreams();
+    const { id: person } = await people.visit(request, reply);
+    // Other streams may have opened in the meantime.
+    if (!streams.hasRoom()) throw tooManyStreams();
+    streams.open(beginStream(reply), person, snapshotFor(person));
+  });
 }
 
 const tooManyStreams = () =>
@@ -117,7 +102,7 @@ function addReadingRoutes(server: HttpServer, guards: Guards, current: Current) 
       const body = message && answers.latest(message).body;
       const document = body?.kind === 'answer' ? body.document : undefined;
       if (!document) throw notFound('This file was deleted to make room for newer messages.');
-      // Never shown as a page, whatever it holds.
+      // A browser must not show the file as a page.
       reply.header('content-disposition', `attachment; filename="${document.name}"`);
       reply.type('text/markdown; charset=utf-8');
       return document.text;
@@ -137,12 +122,12 @@ function addReadingRoutes(server: HttpServer, guards: Guards, current: Current) 
 }
 
 function addInteractionRoutes(server: HttpServer, guards: Guards, current: Current) {
-  const bodies = { sayings: TypedLine, presses: ButtonPress, forms: SubmittedForm };
+  const bodies = { sayings: TypedLine, presses: ButtonPress, forms: FormSubmission };
   for (const [name, body] of Object.entries(bodies)) {
     server.post(
       `/console/${name}`,
       guarded(guards.write, { body }),
-      async (request, reply): Promise<Outcome> => {
+      async (request, reply): Promise<InteractionOutcome> => {
         const { people, channels, accept } = current();
         const person = await people.of(request, reply);
         const { channel } = request.body;
@@ -162,7 +147,7 @@ function addInteractionRoutes(server: HttpServer, guards: Guards, current: Curre
   );
 }
 
-/** What base64 takes, and what stands beside it. */
+/** The file in base64, and the body's other fields. */
 const FILE_BODY_BYTES = Math.ceil(MAX_FILE_BYTES / 3) * 4 + 10_000;
 
 function addFileRoutes(server: HttpServer, guards: Guards, current: Current) {
@@ -185,7 +170,7 @@ function addFileRoutes(server: HttpServer, guards: Guards, current: Current) {
       const { files } = current();
       const { name, mediaType, bytes } = await files.fetch(request.params.id);
       const isPicture = mediaType.startsWith('image/');
-      // Nothing but a picture is shown: a text could be a page.
+      // Only images are shown inline: a text file could be an HTML page.
       reply.header('content-type', isPicture ? mediaType : 'application/octet-stream');
       const how = isPicture ? 'inline' : 'attachment';
       const encoded = encodeURIComponent(name).replace(/['()*]/g, escapeByte);
@@ -195,12 +180,12 @@ function addFileRoutes(server: HttpServer, guards: Guards, current: Current) {
   );
 }
 
-/** What `encodeURIComponent` leaves as it is and a header does not. */
+/** `encodeURIComponent` keeps some characters that a header must not have. */
 const escapeByte = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
 function addNamingRoutes(server: HttpServer, guards: Guards, current: Current) {
   const route = guarded(guards.write, { body: Named });
-  server.post('/console/name', route, async (request, reply): Promise<Someone> => {
+  server.post('/console/name', route, async (request, reply): Promise<ConsolePerson> => {
     const { people } = current();
     return await people.rename(await people.of(request, reply), request.body.name);
   });

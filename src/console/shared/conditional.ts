@@ -4,13 +4,13 @@ import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 
 const compress = promisify(gzip);
 
-/** Smaller answers are sent as they are. */
+/** Smaller bodies are sent uncompressed. */
 const COMPRESSED_FROM_BYTES = 1_000;
 
-/** Bodies that were compressed, as long as somebody may ask for them again. */
+/** Compressed bodies, as long as the originals are in memory. */
 const compressed = new WeakMap<Buffer, Promise<Buffer>>();
 
-/** Compresses a body where that is understood, once however often it is asked for. */
+/** Compresses a body once, for clients that accept gzip. */
 export async function compressedFor(
   body: Buffer,
   request: HttpRequest,
@@ -23,22 +23,21 @@ export async function compressedFor(
   return await small;
 }
 
-/** Something to send that whoever has it already need not be sent again. */
-export interface Content {
+/** A body with a tag, so that a client that has it gets a 304. */
+export interface TaggedBody {
   body: Buffer;
-  /** Differs from one content to the next. */
   tag: string;
   type: string;
   cacheControl: string;
 }
 
-/** Sends it, compressed where that is understood, or says that it has not changed. Source: RFC 9110 §13.1.2. */
+/** Sends a body, or a 304 if the client has it. Source: RFC 9110 §13.1.2. */
 export async function sendConditional(
   request: HttpRequest,
   reply: HttpReply,
-  { body, tag, type, cacheControl }: Content,
+  { body, tag, type, cacheControl }: TaggedBody,
 ): Promise<HttpReply> {
-  // Weak: what is the same to a reader may be written at another time, or compressed.
+  // The tag is weak, because equal content may be compressed or have another time in it.
   const etag = `W/"${tag}"`;
   reply.header('etag', etag).header('cache-control', cacheControl);
   reply.header('vary', 'accept-encoding, cookie');

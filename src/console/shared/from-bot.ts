@@ -1,7 +1,6 @@
 /**
- * What the page shares with the bot, whose files it may not import itself: what a button carries and where a link leads, the
- * geometry of a chart, how bad a status is, and how counts, times, maintenance and what was looked at are written. None of it needs the
- * schemas, which the page does without.
+ * Functions of the bot for the page, which may not import the bot's files. None of them needs zod, so that it stays out of
+ * the page.
  */
 export { encodeAction, linkOf, ratingOfButton } from '../../bot/shared/card.ts';
 export {

@@ -1,2 +1,2 @@
-/** Under this name a page tells its scripts where others reach the program, where that is set. */
+/** Name of the meta tag with `PUBLIC_URL`. */
 export const PUBLIC_URL_META = 'askwatch-public-url';

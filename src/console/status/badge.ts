@@ -7,7 +7,7 @@ const MAX_VALUE_LENGTH = 20;
 const HEIGHT = 20;
 const PADDING = 7;
 
-/** White on each of these can be read: a contrast of 4.5 and more. Source: WCAG 2.2, 1.4.3. */
+/** White text is readable on each of them, with a contrast of at least 4.5. Source: WCAG 2.2, 1.4.3. */
 const COLOURS: Record<Severity, string> = {
   well: '#15803d',
   down: '#b91c1c',
@@ -15,13 +15,12 @@ const COLOURS: Record<Severity, string> = {
   pending: '#4b5563',
   degraded: '#a34100',
 };
-/** Words of ours, and of nothing that is known, that have a colour of their own. */
 const OWN_COLOURS = new Map([
   ['UNKNOWN', '#4b5563'],
   ['MAINTENANCE', '#1d4ed8'],
 ]);
 
-/** A badge that says how something is, as SVG. Pure. */
+/** Draws a badge with a name and a status as SVG. Pure. */
 export function badge(name: string, status: string): string {
   const label = shortened(oneLine(name), MAX_LABEL_LENGTH);
   const value = shortened(oneLine(status).toLowerCase(), MAX_VALUE_LENGTH);
@@ -42,7 +41,7 @@ export function badge(name: string, status: string): string {
   ].join('');
 }
 
-/** Whatever font it is shown in, it fills its part. */
+/** Stretches the text to the width that the badge was laid out for, in any font. */
 function text(words: string, x: number, width: number): string {
   return `<text x="${x}" y="14" textLength="${width}" lengthAdjust="spacingAndGlyphs">${xmlText(words)}</text>`;
 }
@@ -55,11 +54,11 @@ const oneLine = (words: string) => words.replace(/[\p{Cc}\s]+/gu, ' ').trim() ||
 /** Characters of Verdana at 11 pixels that are narrower or wider than most. */
 const NARROW = /[ .,:;!|'ijlft()[\]{}I/-]/;
 const WIDE = /[mwMW@%]/;
-/** Of a square: letters of East Asia, and pictures. */
+/** East Asian letters and pictures are as wide as high. */
 const SQUARE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Extended_Pictographic}/u;
 
-/** Pixels of a text, as near as its characters tell. */
+/** Estimates the width of a text in pixels. */
 function widthOf(words: string): number {
   let width = 0;
   for (const sign of words) {

@@ -9,26 +9,25 @@ import type {
   StatusIncident,
   StatusMonitor,
 } from './api-types.ts';
-import type { Facts, ShownHours } from './facts.ts';
+import type { MonitorFacts, ShownHours } from './facts.ts';
 import type { StatusSnapshot } from './poller.ts';
 import { observedOver, publicMonitor, publicName, utcOf } from './report.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_TEXT_LENGTH = 500;
 
-/** What the page shows of one monitor to a viewer. Pure. */
+/** Puts together the details of a monitor for a viewer. Pure. */
 export function detailsOf(
   monitor: StatusMonitor,
-  facts: Facts,
-  asked: { hours: ShownHours; viewer: Viewer; snapshot: StatusSnapshot },
+  facts: MonitorFacts,
+  { hours, viewer, snapshot }: { hours: ShownHours; viewer: Viewer; snapshot: StatusSnapshot },
 ): StatusDetails {
-  const { hours, viewer, snapshot } = asked;
   const { shown, incidents } = facts;
   const intervalSeconds = shown?.interval_seconds ?? snapshot.intervalSeconds(monitor.id);
   const isPublic = viewer === 'anyone';
   return {
     monitor: isPublic ? publicMonitor(monitor) : monitor,
-    ...(intervalSeconds !== undefined && { interval_seconds: intervalSeconds }),
+    interval_seconds: intervalSeconds,
     latency: latencyOf(facts, hours),
     latency_step_ms: facts.stepMs,
     uptime: uptimes(monitor.days, facts),
@@ -41,9 +40,9 @@ export function detailsOf(
   };
 }
 
-type ListedIncident = Facts['incidents'][number];
+type ListedIncident = MonitorFacts['incidents'][number];
 
-/** An incident as a viewer may see it; undefined where its times are invalid. Pure. */
+/** Shapes an incident for a viewer; undefined if its times are invalid. Pure. */
 export function incidentOf(
   incident: ListedIncident & { monitor: Pick<StatusMonitor, 'id' | 'name'> },
   viewer: Viewer,
@@ -57,17 +56,17 @@ export function incidentOf(
     name: viewer === 'anyone' ? publicName(incident.monitor) : incident.monitor.name,
     started_at: startedAt,
     ended_at: endedAt,
-    ...(viewer === 'member' && { cause: shortened(incident.cause, MAX_TEXT_LENGTH) }),
+    cause: viewer === 'member' ? shortened(incident.cause, MAX_TEXT_LENGTH) : undefined,
     outcome: wordOf(incident.outcome) ?? 'failed',
     ended_as: incident.ended_as === null ? null : (wordOf(incident.ended_as) ?? 'over'),
   };
 }
 
-/** One word: a foreign service may write a whole reason where ours names a kind. */
+/** Another service may write a whole reason where ours names a kind in one word. */
 const wordOf = (text: string) => (/^[A-Za-z_-]{1,40}$/.test(text) ? text : undefined);
 
-/** Response times at equal steps up to now; what was not seen is null. */
-function latencyOf({ rollups, stepMs, atMs }: Facts, hours: ShownHours): LatencyPoint[] {
+/** Response times at equal steps up to now; null where nothing was checked. */
+function latencyOf({ rollups, stepMs, atMs }: MonitorFacts, hours: ShownHours): LatencyPoint[] {
   const timesAt = new Map(
     rollups.map(({ starts_at, response_time_ms }) => [
       Date.parse(utcOf(starts_at) ?? ''),
@@ -88,7 +87,7 @@ function latencyOf({ rollups, stepMs, atMs }: Facts, hours: ShownHours): Latency
   });
 }
 
-function uptimes(days: StatusDays | undefined, { lastDay }: Facts): StatusDetails['uptime'] {
+function uptimes(days: StatusDays | undefined, { lastDay }: MonitorFacts): StatusDetails['uptime'] {
   const ofDay = lastDay
     ? [{ days: 1, uptime: lastDay.uptime, seen_ms: lastDay.up_ms + lastDay.down_ms }]
     : [];
@@ -103,7 +102,7 @@ const HeartbeatConfig = z.object({
   grace_seconds: z.number().positive().catch(3_600),
 });
 
-function heartbeatOf(shown: NonNullable<Facts['shown']>): StatusDetails['heartbeat'] {
+function heartbeatOf(shown: NonNullable<MonitorFacts['shown']>): StatusDetails['heartbeat'] {
   const { cron, timezone, period_seconds, grace_seconds } = HeartbeatConfig.parse(shown.config);
   const often = cron ? `At ${cron} (crontab, ${timezone})` : `Every ${words(period_seconds)}`;
   return {
@@ -114,10 +113,14 @@ function heartbeatOf(shown: NonNullable<Facts['shown']>): StatusDetails['heartbe
 
 const words = (seconds: number) => inWords(seconds * 1000);
 
-type Window = NonNullable<Facts['shown']>['maintenance'][number];
+type ListedWindow = NonNullable<MonitorFacts['shown']>['maintenance'][number];
 
-/** When alerts are silenced; undefined when that is over. What people wrote beside it is not for everyone. */
-function windowSentence(window: Window, nowMs: number, isPublic: boolean): string | undefined {
+/** Describes a maintenance window; undefined once it is over. Its reason isn't public. */
+function windowSentence(
+  window: ListedWindow,
+  nowMs: number,
+  isPublic: boolean,
+): string | undefined {
   const why = !isPublic && window.reason ? `: ${shortened(window.reason, 200)}` : '';
   const endMs = windowEndMs(window);
   if (endMs !== undefined && endMs <= nowMs) return undefined;

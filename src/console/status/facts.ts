@@ -8,33 +8,32 @@ import type { Viewer } from '../login/guards.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Hours of which the page shows the response times. */
+/** Periods of the response-time chart. */
 export const SHOWN_HOURS = [1, 24, 168, 2160] as const;
 export const ShownHours = z.literal(SHOWN_HOURS);
 export type ShownHours = z.infer<typeof ShownHours>;
 
-/** Incidents of one monitor that are shown. */
 const INCIDENTS_COUNT = 20;
 
-/** How long an answer counts as fresh, and how long it is kept for when nothing newer can be had. */
+/** Answers are fresh for a while, and kept longer in case there is no newer one. */
 const FRESH_MS = 15_000;
 const KEPT_MS = 10 * 60_000;
 const KEPT_COUNT = 200;
 
-/** Monitors asked about in a minute, each with four requests: a service of the contract takes 120 a minute from one key. */
-const ASKED_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
+/** Monitors that are read in a minute, each with four requests. A service may limit a key to 120 requests a minute. */
+const READS_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
 
-/** What the service knows of one monitor; what it does not have is absent. */
-export type Facts = Awaited<ReturnType<typeof ask>>;
+/** The details of one monitor, as far as the service offers them. */
+export type MonitorFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** Makes what fetches the facts of one monitor, not again while they are fresh; it throws an `HttpError`. */
+/** Creates a function that reads a monitor's facts unless they are fresh. It throws an `HttpError`. */
 export function createFacts(monitoring: () => MonitoringClient) {
-  const known = new Map<string, { atMs: number; facts: Promise<Facts> }>();
+  const known = new Map<string, { atMs: number; facts: Promise<MonitorFacts> }>();
   const limitFor = (viewer: Viewer) =>
-    createRateLimit({ limit: ASKED_PER_MINUTE[viewer], windowMs: 60_000 });
+    createRateLimit({ limit: READS_PER_MINUTE[viewer], windowMs: 60_000 });
   const limits = { member: limitFor('member'), anyone: limitFor('anyone') };
 
-  return async (monitor: string, hours: ShownHours, viewer: Viewer): Promise<Facts> => {
+  return async (monitor: string, hours: ShownHours, viewer: Viewer): Promise<MonitorFacts> => {
     const name = `${hours} ${monitor}`;
     const before = known.get(name);
     const ageMs = before ? performance.now() - before.atMs : Number.POSITIVE_INFINITY;
@@ -44,7 +43,7 @@ export function createFacts(monitoring: () => MonitoringClient) {
       if (before && ageMs < KEPT_MS) return await before.facts;
       throw tooMany(verdict.resetMs);
     }
-    const entry = { atMs: performance.now(), facts: ask(monitoring(), monitor, hours) };
+    const entry = { atMs: performance.now(), facts: readFacts(monitoring(), monitor, hours) };
     known.delete(name);
     known.set(name, entry);
     forgetOldest(known, KEPT_COUNT);
@@ -62,9 +61,9 @@ export function createFacts(monitoring: () => MonitoringClient) {
   };
 }
 
-async function ask(client: MonitoringClient, id: string, hours: ShownHours) {
+async function readFacts(client: MonitoringClient, id: string, hours: ShownHours) {
   const atMs = Date.now();
-  const { by, stepMs } = pieceOf(hours);
+  const { by, stepMs } = stepOf(hours);
   const from = daysAgo(atMs, hours / 24);
   const [shown, rolled, incidents, lastDay] = await Promise.all([
     ifThere(client.show(id)),
@@ -75,17 +74,15 @@ async function ask(client: MonitoringClient, id: string, hours: ShownHours) {
   return {
     atMs,
     shown,
-    /** Of the last 24 hours. */
+    /** Uptime of the last 24 hours. */
     lastDay,
     rollups: rolled?.rollups ?? [],
-    /** Milliseconds of one of them. */
     stepMs,
     incidents: incidents ?? [],
   };
 }
 
-/** The pieces that the response times of so many hours are told in. */
-function pieceOf(hours: ShownHours) {
+function stepOf(hours: ShownHours) {
   if (hours === 2160) return { by: 'day', stepMs: 24 * HOUR_MS } as const;
   if (hours === 1) return { by: 'minute', stepMs: HOUR_MS / 60 } as const;
   return { by: 'hour', stepMs: HOUR_MS } as const;
@@ -93,7 +90,7 @@ function pieceOf(hours: ShownHours) {
 
 const daysAgo = (atMs: number, days: number) => new Date(atMs - days * 24 * HOUR_MS).toISOString();
 
-/** A service of the contract alone has nothing of a single monitor. */
+/** Resolves to `undefined` if the service doesn't offer it. */
 export async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

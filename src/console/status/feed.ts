@@ -20,17 +20,17 @@ export function atomFeed({
 }: {
   /** Newest first. */
   incidents: readonly StatusIncident[];
-  /** In the order of the begins. */
+  /** Earliest first. */
   planned: readonly StatusMaintenance[];
   nowMs: number;
-  /** The address that the feed was asked at, such as `https://status.example.com`. */
+  /** The address of the feed's request, such as `https://status.example.com`. */
   origin: string;
-  /** What an empty feed says of its age. */
+  /** The time of an empty feed. */
   emptySince: string;
 }): string {
   const page = xmlText(`${origin}/status`);
   const self = xmlText(`${origin}/status/feed.xml`);
-  const times = [...incidents.map(updatedAt), ...planned.map((one) => toldAt(one, nowMs))];
+  const times = [...incidents.map(updatedAt), ...planned.map((one) => announcedAt(one, nowMs))];
   const updated = times.sort().at(-1) ?? emptySince;
   return [
     '<?xml version="1.0" encoding="utf-8"?>',
@@ -56,7 +56,7 @@ function entryOf(incident: StatusIncident, page: string): string {
   const title = ended_at === null ? `${name} is down` : `${name} was down for ${inWords(lastedMs)}`;
   return [
     '<entry>',
-    // The same for good, under whatever address the feed is read.
+    // An id never changes, at any address of the feed.
     `<id>urn:askwatch:incident:${xmlText(encoded(id))}</id>`,
     `<title>${xmlText(title)}</title>`,
     `<published>${started_at}</published>`,
@@ -67,8 +67,8 @@ function entryOf(incident: StatusIncident, page: string): string {
   ].join('\n');
 }
 
-/** When there was last news of it: it began, or its begin came so near that it is told. Never to come, whoever writes it. */
-function toldAt({ starts_at }: StatusMaintenance, nowMs: number): string {
+/** The time of the last news: maintenance began, or came near enough to be announced. Never in the future. */
+function announcedAt({ starts_at }: StatusMaintenance, nowMs: number): string {
   const startsMs = Date.parse(starts_at);
   return new Date(startsMs <= nowMs ? startsMs : startsMs - AHEAD_DAYS * DAY_MS).toISOString();
 }
@@ -84,7 +84,7 @@ function plannedEntry(one: StatusMaintenance, page: string, nowMs: number): stri
     `<id>urn:askwatch:maintenance:${xmlText(encoded(id))}</id>`,
     `<title>${xmlText(title)}</title>`,
     `<published>${new Date(startsMs - AHEAD_DAYS * DAY_MS).toISOString()}</published>`,
-    `<updated>${toldAt(one, nowMs)}</updated>`,
+    `<updated>${announcedAt(one, nowMs)}</updated>`,
     `<link rel="alternate" type="text/html" href="${page}"/>`,
     `<content type="text">${xmlText(`From ${starts_at} to ${ends_at}.${reason ? ` ${reason}` : ''}`)}</content>`,
     '</entry>',
@@ -97,41 +97,38 @@ function contentOf({ started_at, ended_at, outcome, ended_as, cause }: StatusInc
   return began + end + (cause ? ` ${cause}` : '');
 }
 
-/** As it may stand in a URN; half of a surrogate pair cannot be encoded. */
+/** Encodes an id for a URN, without halves of surrogate pairs, which can't be encoded. */
 const encoded = (id: string) => encodeURIComponent(id.replace(/\p{Cs}/gu, ''));
 
-/** How long an answer counts as fresh. */
 const FRESH_MS = 30_000;
 
-/** Incidents of all monitors that are asked for. */
-const COUNT = 50;
+const MAX_INCIDENTS = 50;
 
 /**
- * Makes what fetches the last incidents of all monitors, newest first, once for all who want to know; none where the service
- * keeps none. It rejects when the service does not answer.
+ * Creates a function that reads the last incidents of all monitors, newest first, once for all visitors. Without any if the
+ * service keeps none; it rejects if the service doesn't answer.
  */
 export function createIncidents(monitoring: () => MonitoringClient) {
   let atMs = Number.NEGATIVE_INFINITY;
-  let asking: ReturnType<typeof ask> | undefined;
+  let reading: ReturnType<typeof read> | undefined;
 
-  async function ask() {
-    return (await ifThere(monitoring().recentIncidents({ limit: COUNT }))) ?? [];
+  async function read() {
+    return (await ifThere(monitoring().recentIncidents({ limit: MAX_INCIDENTS }))) ?? [];
   }
 
   return async (viewer: Viewer): Promise<StatusIncident[]> => {
-    if (asking === undefined || performance.now() - atMs >= FRESH_MS) {
+    if (reading === undefined || performance.now() - atMs >= FRESH_MS) {
       atMs = performance.now();
-      asking = ask();
+      reading = read();
     }
-    const now = asking;
+    const now = reading;
     try {
-      const told = await now;
-      return told.flatMap(
+      return (await now).flatMap(
         ({ monitor: id, name, ...incident }) =>
           incidentOf({ ...incident, monitor: { id, name: name.slice(0, 200) } }, viewer) ?? [],
       );
     } catch (error) {
-      if (asking === now) asking = undefined;
+      if (reading === now) reading = undefined;
       throw error;
     }
   };

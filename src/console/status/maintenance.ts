@@ -6,25 +6,22 @@ import type { PlannedWindow } from '../../contracts/monitoring-additions.ts';
 import type { Viewer } from '../login/guards.ts';
 import type { StatusMaintenance, StatusPlanned } from './api-types.ts';
 import { ifThere } from './facts.ts';
+import { createRefresh } from './refresh.ts';
 import { publicName, utcOf } from './report.ts';
 
-/** How far ahead the page looks. */
+/** Windows that begin later aren't shown yet. */
 export const AHEAD_DAYS = 7;
 
-/** Windows that are asked for, those that are shown, and monitors that are named in each. */
-const MAX_ASKED = 1_000;
+const MAX_READ = 1_000;
 const MAX_SHOWN = 20;
+/** Monitors that are named in each window. */
 const MAX_NAMED = 10;
 
 const MAX_NAME_LENGTH = 200;
 
-/** How often it is asked for of a service that does not tell it. */
-const WITHOUT_MS = 30 * 60_000;
-
-/** What is planned of all monitors, where the service tells it. */
+/** The planned maintenance of all monitors, if the service offers it. */
 export type KnownMaintenance = ReturnType<typeof createStatusMaintenance>;
 
-/** Keeps what is planned, asked for every `everyMs` at most. */
 export function createStatusMaintenance({
   monitoring,
   everyMs,
@@ -35,20 +32,15 @@ export function createStatusMaintenance({
   log: Logger;
 }) {
   let known: StatusPlanned | undefined;
-  let nextMs = 0;
 
-  async function read(signal: AbortSignal): Promise<boolean> {
-    const asked = { days: AHEAD_DAYS, limit: MAX_ASKED, signal };
-    const list = await ifThere(monitoring().planned(asked));
-    if (!list) nextMs = Date.now() + WITHOUT_MS;
-    const now = list && plannedOf(list.windows, list.total);
-    if (JSON.stringify(now) === JSON.stringify(known)) return false;
-    known = now;
+  function apply(next: StatusPlanned | undefined): boolean {
+    if (JSON.stringify(next) === JSON.stringify(known)) return false;
+    known = next;
     return true;
   }
 
   return {
-    /** The same object while there is no news. */
+    /** Returns the same object until there is news. */
     at(nowMs: number): StatusPlanned | undefined {
       const windows = known?.windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);
       if (known && windows && windows.length < known.windows.length) {
@@ -57,21 +49,18 @@ export function createStatusMaintenance({
       }
       return known;
     },
-    /** Asks when it is time; resolves to true when there is news. Never rejects. */
-    async refresh(signal: AbortSignal): Promise<boolean> {
-      if (Date.now() < nextMs) return false;
-      nextMs = Date.now() + everyMs;
-      try {
-        return await read(signal);
-      } catch (error) {
-        log.debug({ err: error }, 'could not load planned maintenance for the status page');
-        return false;
-      }
-    },
+    refresh: createRefresh({
+      what: 'planned maintenance',
+      everyMs,
+      read: (signal) =>
+        ifThere(monitoring().planned({ days: AHEAD_DAYS, limit: MAX_READ, signal })),
+      apply: (list) => apply(list && plannedOf(list.windows, list.total)),
+      log,
+    }),
   };
 }
 
-/** What is shown of windows of which there are `total`; `undefined` when there are none. Pure. */
+/** Groups the listed windows, of `total`, as the page shows them; `undefined` if there are none. Pure. */
 export function plannedOf(
   listed: readonly PlannedWindow[],
   total: number,
@@ -89,7 +78,7 @@ export function plannedOf(
         timezone: window.timezone.slice(0, 100),
         monitors: named.map(({ id, name }) => ({ id, name: shortened(name, MAX_NAME_LENGTH) })),
         more: window.monitors.length - named.length,
-        ...(window.reason && { reason: shortened(window.reason, MAX_NAME_LENGTH) }),
+        reason: window.reason ? shortened(window.reason, MAX_NAME_LENGTH) : undefined,
       },
     ];
   });
@@ -97,7 +86,7 @@ export function plannedOf(
   return { windows, more: Math.max(0, more) };
 }
 
-/** The windows as a viewer may see them: anyone gets neither reasons nor names that are addresses. Pure. */
+/** Hides reasons and names that are addresses from anyone but members. Pure. */
 export function plannedFor(
   viewer: Viewer,
   planned: StatusPlanned | undefined,

@@ -1,186 +1,200 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeInvalid } from '../../bot/incidents/invalid-monitors.ts';
+import { overallOf, sortByUrgency } from '../../bot/incidents/monitor-order.ts';
 import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { StatusDays, StatusMonitor, StatusPlanned, StatusReport } from './api-types.ts';
 import type { KnownDays } from './days.ts';
 import type { KnownMaintenance } from './maintenance.ts';
-import { inOrder, isNoNews, overallOf, statusMonitor } from './report.ts';
+import { isUnchanged, statusMonitor } from './report.ts';
 
-/** After so long without an answer nobody can say how the monitors are. */
+/** Without an answer for so long, the state of all monitors is unknown. */
 const UNKNOWN_AFTER_MS = 60_000;
 
-/** How long a request waits for a poll when there is something older to show. */
+/** A request waits so long for a poll if there are older monitors to show. */
 const WAIT_MS = 3_000;
 
-/** How often times of checks and of answers are sent when nothing else is new. */
+/** Times of checks are sent so often if nothing else changes. */
 const FRESHEN_MS = 60_000;
 
-/** What is known of the monitors. A new one is a new object; a monitor that has not changed is the same as before. */
+/** The state of the monitors. An unchanged monitor is the same object in the next snapshot. */
 export interface StatusSnapshot {
-  /** When the service was last asked, Unix milliseconds. */
+  /** The last poll, Unix milliseconds. */
   atMs: number;
   overall: StatusReport['overall'];
-  /** Why the list may be out of date, or is invalid: for anyone, and for those who may see it all. */
+  /** A problem with the list: `shown` for anyone, `why` for members. */
   notice: { shown?: string; why: string } | undefined;
-  /** The same object while there is no news of it. */
+  /** Unchanged maintenance is the same object. */
   maintenance: StatusPlanned | undefined;
   /** In the order of the page. */
   monitors: readonly StatusMonitor[];
-  /** Time between two checks of a monitor, where it is known. */
   intervalSeconds(monitor: string): number | undefined;
 }
 
-/** Polls the monitoring service while somebody wants to know. */
-export type StatusPoller = ReturnType<typeof createStatusPoller>;
-
-/** One poll at a time, however many want to know; `monitoring` is called at the first. */
-export function createStatusPoller(options: {
+interface StatusPollerOptions {
+  /** Called at the first poll. */
   monitoring: () => MonitoringClient;
   days: KnownDays;
   maintenance: KnownMaintenance;
   pollMs: number;
   log: Logger;
-}) {
-  const { monitoring, days, maintenance, pollMs, log } = options;
-  const closing = new AbortController();
-  const followers = new Set<(snapshot: StatusSnapshot) => void>();
-  let listed: readonly Monitor[] = [];
-  let invalid: readonly InvalidMonitor[] = [];
-  let snapshot: StatusSnapshot = { ...NOTHING, atMs: 0 };
-  let goodAtMs = Number.NEGATIVE_INFINITY;
-  let failure: string | undefined;
-  let polling: Promise<void> | undefined;
-  let refreshing: Promise<void> | undefined;
-  let daysAsked = false;
-  let timer: NodeJS.Timeout | undefined;
-  /** Monitors as the page shows them, kept as they are while there is no news of them. */
-  let shown = new Map<string, { shape: StatusMonitor; days: StatusDays | undefined }>();
-  let freshAtMs = 0;
+}
 
-  function shapesAt(now: number): StatusMonitor[] {
-    const isTold = now - freshAtMs >= FRESHEN_MS;
-    if (isTold) freshAtMs = now;
-    const next: typeof shown = new Map();
-    const shapes = listed.map((monitor) => {
-      const before = shown.get(monitor.id);
-      const its = days.of(monitor.id);
-      const shape = statusMonitor(monitor, its);
-      const isSame = before && before.days === its && isNoNews(before.shape, shape, isTold);
-      const kept = isSame ? before : { shape, days: its };
-      next.set(monitor.id, kept);
-      return kept.shape;
-    });
-    shown = next;
-    return shapes;
+/**
+ * Polls the monitoring service, one poll at a time, only while someone wants to know:
+ * - idle: no poll and no timer. `current` with an old snapshot or the first follower starts a poll.
+ * - polling: all callers share the poll. Afterwards the poller waits if it has followers, else it is idle.
+ * - waiting: the timer starts the next poll. The last follower to leave makes it idle.
+ * `close` ends all of it.
+ */
+export class StatusPoller {
+  private readonly options: StatusPollerOptions;
+  private readonly closing = new AbortController();
+  private readonly followers = new Set<(snapshot: StatusSnapshot) => void>();
+  private snapshot: StatusSnapshot = NOTHING;
+  private polling: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private refreshing: Promise<void> | undefined;
+  private hasReadDays = false;
+
+  private listed: readonly Monitor[] = [];
+  private invalid: readonly InvalidMonitor[] = [];
+  private lastGoodMs = Number.NEGATIVE_INFINITY;
+  private failure: string | undefined;
+  /** Monitors as in the last snapshot. */
+  private shown = new Map<string, { monitor: StatusMonitor; days: StatusDays | undefined }>();
+  private freshenedMs = 0;
+
+  constructor(options: StatusPollerOptions) {
+    this.options = options;
   }
 
-  /** Makes the snapshot of what is known, and hands it to the followers. */
-  function publish() {
+  /** Resolves to the snapshot, after a poll if it is older than `pollMs`. */
+  async current(): Promise<StatusSnapshot> {
+    const isFresh = Date.now() - this.snapshot.atMs < this.options.pollMs;
+    if (this.polling === undefined && isFresh) return this.snapshot;
+    const polling = this.poll();
+    if (this.snapshot.monitors.length === 0) await polling;
+    else await atMost(WAIT_MS, polling);
+    // The first visitors wait a moment for the bars.
+    if (!this.hasReadDays && this.refreshing) await atMost(WAIT_MS, this.refreshing);
+    return this.snapshot;
+  }
+
+  /** Keeps polling and calls `onSnapshot` after each poll, until the returned function is called. */
+  follow(onSnapshot: (snapshot: StatusSnapshot) => void): () => void {
+    this.followers.add(onSnapshot);
+    if (this.followers.size === 1) void this.poll();
+    return () => {
+      this.followers.delete(onSnapshot);
+      if (this.followers.size === 0) clearTimeout(this.timer);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    clearTimeout(this.timer);
+    this.followers.clear();
+    await this.polling;
+    await this.refreshing;
+  }
+
+  private poll(): Promise<void> {
+    this.polling ??= this.readList().finally(() => {
+      this.polling = undefined;
+      if (this.followers.size === 0 || this.closing.signal.aborted) return;
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.poll(), this.options.pollMs).unref();
+    });
+    return this.polling;
+  }
+
+  private async readList() {
+    const { signal } = this.closing;
+    try {
+      const invalid: InvalidMonitor[] = [];
+      const onInvalid = (row: InvalidMonitor) => invalid.push(row);
+      this.listed = await this.options.monitoring().list({ signal, onInvalid });
+      this.invalid = invalid;
+      this.lastGoodMs = Date.now();
+      this.failure = undefined;
+    } catch (error) {
+      if (signal.aborted) return;
+      this.failure = error instanceof Error ? error.message : String(error);
+      this.options.log.debug(
+        { err: error },
+        'could not poll the monitoring service for the status page',
+      );
+    }
+    this.publish();
+    if (this.failure === undefined) this.refreshing ??= this.refresh();
+  }
+
+  /** Runs beside the polls, because the days of ten thousand monitors take many requests. */
+  private async refresh() {
+    const { maintenance, days } = this.options;
+    if (await maintenance.refresh(this.closing.signal)) this.publish();
+    if (await days.refresh(this.closing.signal)) this.publish();
+    this.hasReadDays = true;
+    this.refreshing = undefined;
+  }
+
+  private publish() {
     const now = Date.now();
-    const monitors = inOrder(shapesAt(now));
-    const intervals = new Map(listed.map((one) => [one.id, one.interval_seconds]));
-    const isUnknown = now - goodAtMs >= UNKNOWN_AFTER_MS;
-    snapshot = {
+    const monitors = sortByUrgency(this.monitorsAt(now));
+    const intervals = new Map(this.listed.map((one) => [one.id, one.interval_seconds]));
+    this.snapshot = {
       atMs: now,
-      overall: isUnknown ? 'unknown' : overallOf(monitors),
-      notice: failure === undefined ? invalidNotice(invalid) : failureNotice(failure, goodAtMs),
-      maintenance: maintenance.at(now),
+      overall: now - this.lastGoodMs >= UNKNOWN_AFTER_MS ? 'unknown' : overallOf(monitors),
+      notice: this.notice(),
+      maintenance: this.options.maintenance.at(now),
       monitors,
       intervalSeconds: (id) => intervals.get(id),
     };
-    for (const onSnapshot of followers) onSnapshot(snapshot);
+    for (const onSnapshot of this.followers) onSnapshot(this.snapshot);
   }
 
-  async function poll() {
-    const { signal } = closing;
-    try {
-      const found: InvalidMonitor[] = [];
-      listed = await monitoring().list({ signal, onInvalid: (row) => found.push(row) });
-      invalid = found;
-      goodAtMs = Date.now();
-      failure = undefined;
-    } catch (error) {
-      if (signal.aborted) return;
-      failure = error instanceof Error ? error.message : String(error);
-      log.debug({ err: error }, 'could not poll the monitoring service for the status page');
-    }
-    publish();
-    if (failure === undefined) refreshing ??= refreshDays();
-  }
-
-  async function refreshDays() {
-    if (await maintenance.refresh(closing.signal)) publish();
-    // Beside the polls: of ten thousand monitors they take many calls.
-    if (await days.refresh(closing.signal)) publish();
-    daysAsked = true;
-    refreshing = undefined;
-  }
-
-  function pollNow(): Promise<void> {
-    polling ??= poll().finally(() => {
-      polling = undefined;
-      if (followers.size === 0 || closing.signal.aborted) return;
-      clearTimeout(timer);
-      timer = setTimeout(pollNow, pollMs).unref();
+  private monitorsAt(now: number): StatusMonitor[] {
+    const isTimeToFreshen = now - this.freshenedMs >= FRESHEN_MS;
+    if (isTimeToFreshen) this.freshenedMs = now;
+    const before = this.shown;
+    this.shown = new Map();
+    return this.listed.map((listed) => {
+      const known = before.get(listed.id);
+      const days = this.options.days.of(listed.id);
+      const next = statusMonitor(listed, days);
+      const isSame =
+        known && known.days === days && isUnchanged(known.monitor, next, isTimeToFreshen);
+      const monitor = isSame ? known.monitor : next;
+      this.shown.set(listed.id, { monitor, days });
+      return monitor;
     });
-    return polling;
   }
 
-  return {
-    /** What is known; the service is polled first when the last poll was longer ago than `pollMs`. */
-    async current() {
-      if (polling === undefined && Date.now() - snapshot.atMs < pollMs) return snapshot;
-      const poll = pollNow();
-      if (snapshot.monitors.length === 0) await poll;
-      else await atMost(WAIT_MS, poll);
-      // The first who ask should not see a page without its bars, if they come soon.
-      if (!daysAsked && refreshing) await atMost(WAIT_MS, refreshing);
-      return snapshot;
-    },
-    /** Polls one time after another and calls `onSnapshot` with each outcome, until the returned function is called. */
-    follow(onSnapshot: (snapshot: StatusSnapshot) => void) {
-      followers.add(onSnapshot);
-      if (followers.size === 1) void pollNow();
-      return () => {
-        followers.delete(onSnapshot);
-        if (followers.size === 0) clearTimeout(timer);
-      };
-    },
-    /** Ends what is under way. */
-    async close() {
-      closing.abort();
-      clearTimeout(timer);
-      followers.clear();
-      await polling;
-      await refreshing;
-    },
-  };
+  private notice(): StatusSnapshot['notice'] {
+    if (this.failure !== undefined) {
+      const shown = Number.isFinite(this.lastGoodMs)
+        ? `The monitoring service isn't responding. This is what it reported at ${new Date(this.lastGoodMs).toISOString()}.`
+        : "The monitoring service isn't responding, so there is nothing to show yet.";
+      return { shown, why: `${shown} ${this.failure}` };
+    }
+    if (this.invalid.length === 0) return undefined;
+    // Only members can do something about it.
+    return {
+      why: `The monitoring service returned monitors that don't match its contract. The readable ones are shown. ${describeInvalid(this.invalid)}.`,
+    };
+  }
 }
 
-const NOTHING: Omit<StatusSnapshot, 'atMs'> = {
+const NOTHING: StatusSnapshot = {
+  atMs: 0,
   overall: 'unknown',
   notice: undefined,
   maintenance: undefined,
   monitors: [],
   intervalSeconds: () => undefined,
 };
-
-function failureNotice(failure: string, goodAtMs: number): StatusSnapshot['notice'] {
-  const shown = Number.isFinite(goodAtMs)
-    ? `The monitoring service isn't responding. This is what it reported at ${new Date(goodAtMs).toISOString()}.`
-    : "The monitoring service isn't responding, so there is nothing to show yet.";
-  return { shown, why: `${shown} ${failure}` };
-}
-
-/** For those who can do something about it. */
-function invalidNotice(invalid: readonly InvalidMonitor[]): StatusSnapshot['notice'] {
-  if (invalid.length === 0) return undefined;
-  return {
-    why: `The monitoring service returned monitors that don't match its contract. The readable ones are shown. ${describeInvalid(invalid)}.`,
-  };
-}
 
 const atMost = (ms: number, work: Promise<void>) =>
   Promise.race([work, pause(ms, undefined, { ref: false })]);

@@ -16,18 +16,18 @@ import { detailsOf } from './details.ts';
 import { createFacts, ShownHours } from './facts.ts';
 import { atomFeed, createIncidents } from './feed.ts';
 import { createStatusMaintenance, plannedFor } from './maintenance.ts';
-import { createStatusPoller } from './poller.ts';
+import { StatusPoller } from './poller.ts';
 import { publicMonitor } from './report.ts';
 import { createStatusStreams } from './streams.ts';
 import { createStatusWriter, tagOf } from './writer.ts';
 
-/** What an address may ask for in a minute when the page is public: behind a proxy, many people are one address. */
+/** Limit per address on a public page. Behind a proxy, many people share one address. */
 const REQUESTS_PER_MINUTE = 300;
 
-/** How old a badge may be; whoever shows it elsewhere asks for it again and again. */
+/** Other pages embed badges and request them again and again. */
 const BADGE_AGE_SECONDS = 30;
 
-/** What is planned is asked for once in so many polls: it changes seldom. */
+/** Planned maintenance changes seldom, so it is read once in so many polls. */
 const POLLS_TO_MAINTENANCE = 10;
 
 const MonitorPath = z.object({ id: z.string().min(1).max(500) });
@@ -36,19 +36,18 @@ const DetailsQuery = z.object({
   hours: z.preprocess((text) => (text === undefined ? 24 : Number(text)), ShownHours),
 });
 
-/** What the status page needs. */
 export interface StatusOptions {
-  /** Opens a client of the service whose monitors it shows, when somebody first wants to see them. */
+  /** Creates a client of the service whose monitors the page shows. Called at the first visit. */
   monitoring: () => MonitoringClient;
-  /** Between two polls while somebody watches. */
+  /** Time between two polls while a page is open. */
   pollMs: number;
-  /** Where others reach the page. */
+  /** The address under which others reach the page. */
   addressFor: AddressFor;
-  /** Whether anyone may see it, without targets and causes. */
+  /** Anyone may see it, without targets and causes. */
   isPublic?: boolean;
 }
 
-/** Adds what the status page talks to under `/status`, and the same for programs. Call before the server listens. */
+/** Adds the status page's routes under `/status`, for the page and for programs. Call it before the server listens. */
 export function addStatus(
   server: HttpServer,
   guards: Guards,
@@ -61,10 +60,11 @@ export function addStatus(
   };
   const days = createStatusDays({ monitoring, log: options.log });
   const maintenance = createStatusMaintenance({
-    ...{ monitoring, log: options.log },
+    monitoring,
+    log: options.log,
     everyMs: POLLS_TO_MAINTENANCE * options.pollMs,
   });
-  const poller = createStatusPoller({ ...options, monitoring, days, maintenance });
+  const poller = new StatusPoller({ ...options, monitoring, days, maintenance });
   const writer = createStatusWriter();
   const streams = createStatusStreams(poller, writer);
   const facts = createFacts(monitoring);
@@ -72,7 +72,7 @@ export function addStatus(
   const emptySince = new Date().toISOString();
   const limit = createRateLimit({ limit: REQUESTS_PER_MINUTE, windowMs: 60_000 });
 
-  /** The viewer; those who are not known are counted by address. Throws the 429. */
+  /** Counts strangers by address. Throws the 429. */
   function admitted(request: HttpRequest, reply: HttpReply): Viewer {
     const viewer = guards.viewer(request);
     if (viewer === 'member') return viewer;
@@ -160,7 +160,6 @@ export function addStatus(
   });
 
   return {
-    /** Ends all streams and what is under way. */
     async close() {
       streams.close();
       await poller.close();
@@ -176,7 +175,6 @@ function sendBadge(request: HttpRequest, reply: HttpReply, viewer: Viewer, svg: 
   return send(request, reply, viewer, { text: svg, type, ageSeconds: BADGE_AGE_SECONDS });
 }
 
-/** Sends a text that a browser may keep for so long, and asks about from then on. */
 function send(
   request: HttpRequest,
   reply: HttpReply,
@@ -188,7 +186,7 @@ function send(
   return sendConditional(request, reply, { body, tag, type, ...cached(viewer, ageSeconds) });
 }
 
-/** What is kept, and by whom: only what anyone may see may stay in a cache that is shared. */
+/** Shared caches may keep only what anyone may see. */
 const cached = (viewer: Viewer, ageSeconds: number) => ({
   cacheControl: `${viewer === 'anyone' ? 'public' : 'private'}, ${ageSeconds === 0 ? 'no-cache' : `max-age=${ageSeconds}`}`,
 });

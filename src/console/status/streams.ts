@@ -4,81 +4,86 @@ import { keepAlive, writeEvents } from '../shared/event-stream.ts';
 import type { StatusPoller, StatusSnapshot } from './poller.ts';
 import type { StatusWriter } from './writer.ts';
 
-/** Streams open at once; those who may open the console are not locked out by anyone else. */
+/** Members have streams of their own, which strangers can't use up. */
 const MAX_STREAMS: Record<Viewer, number> = { member: 64, anyone: 500 };
 
-/** Streams of strangers at one address, so that nobody holds all of them; an office may be behind one. */
-const MAX_STREAMS_OF_ADDRESS = 50;
+/** An office may be behind one address. */
+const MAX_STREAMS_PER_ADDRESS = 50;
 
-/** The browser's pause before it comes back. */
+/** The browser's pause before it reconnects. */
 const RETRY_MS = 2_000;
 
-/** The open streams of the status page. What is sent is written once for all who see the same. */
+interface StatusReader {
+  viewer: Viewer;
+  address: string;
+  /** False until the first report is sent. */
+  isReady: boolean;
+}
+
+/**
+ * The open streams of the status page. A reader waits for the first report, is ready after it and gets every change, and
+ * leaves when its response closes. The poller is followed while there are readers.
+ */
 export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) {
-  const readers = {
-    member: new Map<ServerResponse, string>(),
-    anyone: new Map<ServerResponse, string>(),
-  };
-  /** Those that have not been sent their report yet. */
-  const waiting = new Set<ServerResponse>();
-  let sent: StatusSnapshot | undefined;
+  const readers = new Map<ServerResponse, StatusReader>();
+  let latest: StatusSnapshot | undefined;
   let unfollow: (() => void) | undefined;
   let closed = false;
+  const heartbeat = keepAlive(() => readers.keys());
 
-  const all = () => [...readers.member.keys(), ...readers.anyone.keys()];
-  const heartbeat = keepAlive(all);
+  const count = (isCounted: (reader: StatusReader) => boolean) =>
+    [...readers.values()].filter(isCounted).length;
 
-  function send(snapshot: StatusSnapshot) {
-    const before = sent;
-    sent = snapshot;
+  function sendChange(snapshot: StatusSnapshot) {
+    const before = latest;
+    latest = snapshot;
     if (!before) return;
     for (const viewer of ['member', 'anyone'] as const) {
-      const those = [...readers[viewer].keys()].filter((response) => !waiting.has(response));
-      const changed = those.length > 0 ? writer.changed(before, snapshot, viewer) : undefined;
-      if (changed === undefined) continue;
-      const frame = frameOf(changed);
-      for (const response of those) writeEvents(response, frame);
+      const ready = [...readers].filter(([, one]) => one.viewer === viewer && one.isReady);
+      const change = ready.length > 0 ? writer.writeChange(before, snapshot, viewer) : undefined;
+      if (change === undefined) continue;
+      const frame = frameOf(change);
+      for (const [response] of ready) writeEvents(response, frame);
     }
   }
 
-  function forget(response: ServerResponse, viewer: Viewer) {
-    readers[viewer].delete(response);
-    waiting.delete(response);
-    if (readers.member.size + readers.anyone.size > 0) return;
+  function remove(response: ServerResponse) {
+    readers.delete(response);
+    if (readers.size > 0) return;
     unfollow?.();
     unfollow = undefined;
-    sent = undefined;
+    latest = undefined;
   }
 
   return {
-    /** False when too many are open, of all or of a stranger's address, or all have been closed. */
+    /** Call it before the answer's head is written. */
     hasRoom(viewer: Viewer, address: string): boolean {
-      if (closed || readers[viewer].size >= MAX_STREAMS[viewer]) return false;
+      if (closed || count((one) => one.viewer === viewer) >= MAX_STREAMS[viewer]) return false;
       if (viewer === 'member') return true;
-      const own = [...readers.anyone.values()].filter((one) => one === address);
-      return own.length < MAX_STREAMS_OF_ADDRESS;
+      const here = count((one) => one.viewer === 'anyone' && one.address === address);
+      return here < MAX_STREAMS_PER_ADDRESS;
     },
-    /** Sends the whole report, and from then on what changes. Ask `hasRoom` before the answer's head is written. */
+    /** Sends the whole report, and then every change. */
     async open(response: ServerResponse, viewer: Viewer, address: string) {
-      readers[viewer].set(response, address);
-      waiting.add(response);
-      response.on('close', () => forget(response, viewer));
+      const reader: StatusReader = { viewer, address, isReady: false };
+      readers.set(response, reader);
+      response.on('close', () => remove(response));
       response.write(`retry: ${RETRY_MS}\n\n`);
-      unfollow ??= poller.follow(send);
+      unfollow ??= poller.follow(sendChange);
       const snapshot = await poller.current();
       const { json } = await writer.report(snapshot, viewer);
-      if (!waiting.delete(response)) return;
-      // The bytes are shared by all who are sent them, however slowly they read.
+      if (!readers.has(response)) return;
+      reader.isReady = true;
+      // All readers share the bytes of the report, however slowly they read.
       for (const part of [REPORT_HEAD, json, REPORT_TAIL]) writeEvents(response, part);
-      const missed = sent && sent !== snapshot && writer.changed(snapshot, sent, viewer);
+      const missed = latest && latest !== snapshot && writer.writeChange(snapshot, latest, viewer);
       if (missed) writeEvents(response, frameOf(missed));
     },
-    /** Ends all streams and takes no more. */
     close() {
       closed = true;
       clearInterval(heartbeat);
       unfollow?.();
-      for (const response of all()) response.end();
+      for (const response of readers.keys()) response.end();
     },
   };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ModelsAnswer, UsageAnswer } from '../../../src/console/account/api-types.ts';
 import { readAnswer } from '../../helpers/bot.ts';
@@ -13,7 +12,7 @@ import { statusOf } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 describe('usage', () => {
-  test('of a real call shows under its key and its model on its day', async () => {
+  test('the usage of a real call appears under its key, model and day', async () => {
     const { url, chat } = await startTestAccount();
     const { key, made } = await makeKey(url);
     const { usage } = await chat(key);
@@ -39,7 +38,7 @@ describe('usage', () => {
     expect([none.total.requests, none.rows]).toEqual([0, []]);
   });
 
-  test('stays after its key is revoked, and says so', async () => {
+  test('the usage of a revoked key stays, marked as revoked', async () => {
     const { url, chat } = await startTestAccount();
     const { key, made } = await makeKey(url);
     await chat(key);
@@ -51,7 +50,7 @@ describe('usage', () => {
     expect(answer.groups[0]?.name).toBe(`${made.id} (revoked)`);
   });
 
-  test('of Askwatch itself goes by that name', async () => {
+  test('the usage of the bot is listed as Askwatch itself', async () => {
     const { url, keys, chat } = await startTestAccount();
     await chat(keys.gateway.createTransient('bot'));
     const answer = await eventually(async () => {
@@ -61,7 +60,7 @@ describe('usage', () => {
     expect(answer.keys).toEqual([{ id: 'bot', name: 'Askwatch itself' }]);
   });
 
-  test('is refused for a span that does not exist', async () => {
+  test('a query with an unknown period is refused', async () => {
     const { url } = await startTestAccount();
     for (const query of ['days=1', 'days=abc', 'by=day', `key=${'x'.repeat(101)}`]) {
       const { status } = await fetch(`${url}/console/account/usage?${query}`);
@@ -71,7 +70,7 @@ describe('usage', () => {
 });
 
 describe('the catalog', () => {
-  test('shows ranks, sizes and the provider that would answer, and image models apart', async () => {
+  test('the catalog has ranks, sizes and providers, and lists image models separately', async () => {
     const { url } = await startTestAccount();
     const { notice, text, image } = await fetchAccount<ModelsAnswer>(url, 'models');
     expect(notice).toBeUndefined();
@@ -83,7 +82,7 @@ describe('the catalog', () => {
     expect([text.length, image.length]).toEqual([9, 4]);
   });
 
-  test('shows what another gateway lists, when the bot uses that', async () => {
+  test('the catalog is the one of the gateway that the bot uses', async () => {
     const { url } = await startTestAccount({ asksElsewhere: true });
     const { notice, text, image } = await fetchAccount<ModelsAnswer>(url, 'models');
     expect(notice).toContain('GATEWAY_BASE_URL');
@@ -92,7 +91,7 @@ describe('the catalog', () => {
     expect(image).toEqual([]);
   });
 
-  test('is missed with a sentence when the gateway does not tell it', async () => {
+  test('an unreachable gateway is reported in a sentence', async () => {
     const { url, provider } = await startTestAccount({ asksElsewhere: true });
     await provider.close();
     const answer = await fetch(`${url}/console/account/models`);
@@ -102,7 +101,7 @@ describe('the catalog', () => {
 });
 
 describe('usage by person', () => {
-  test('shows for each channel, under its name where that is known', async () => {
+  test('the use of each channel is listed under its name if known', async () => {
     const { url, say } = await startTestAccount();
     const slack = { platform: 'slack', channel: 'C1' } as const;
     await readAnswer(await say('/ask one'), 'T1');
@@ -124,7 +123,7 @@ describe('usage by person', () => {
     expect(total).toMatchObject({ answers: 3 });
   });
 
-  test('is told also in a process that no longer holds the bot', async () => {
+  test('a process without the bot lists channels and models, too', async () => {
     const { url, console } = await startTestAccount();
     await console.stop();
     expect((await fetch(`${url}/console/account/channels`)).status).toBe(200);
@@ -132,59 +131,39 @@ describe('usage by person', () => {
   });
 });
 
-describe('the account area is closed', () => {
-  const READ = ['keys', 'usage', 'models', 'channels'];
-  const body = { id: randomUUID(), service: 'gateway', name: 'a' };
-
-  test('to others', async () => {
-    const { url } = await startTestAccount();
-    const others: Array<Record<string, string>> = [
-      { 'sec-fetch-site': 'cross-site' },
-      { origin: 'https://evil.example' },
-      { host: 'evil.example' },
-    ];
+test('no route of the account area answers other sites, and no change is accepted without an origin or as a form', async () => {
+  const { url } = await startTestAccount();
+  const { made } = await makeKey(url);
+  const statusAt = (path: string, headers: Record<string, string>, method = 'GET') =>
+    statusOf(`${url}/console/account/${path}`, headers, {
+      method,
+      body: method === 'GET' ? undefined : '{}',
+    });
+  const others: Array<Record<string, string>> = [
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: 'https://evil.example' },
+    { host: 'evil.example' },
+  ];
+  const json = { 'content-type': 'application/json' };
+  const key = `keys/gateway/${made.id}`;
+  for (const path of ['keys', 'usage', 'models', 'channels', 'intakes']) {
     for (const headers of others) {
-      for (const path of READ) {
-        const asked = statusOf(`${url}/console/account/${path}`, headers);
-        expect([headers, path, await asked]).toEqual([headers, path, 403]);
-      }
-      const json = { 'content-type': 'application/json', ...headers };
-      const made = { method: 'POST', body: JSON.stringify(body) };
-      const asked = statusOf(`${url}/console/account/keys`, json, made);
-      expect([headers, await asked]).toEqual([headers, 403]);
+      expect([path, headers, await statusAt(path, headers)]).toEqual([path, headers, 403]);
     }
-    expect((await listKeys(url)).keys).toEqual([]);
-  });
-
-  test('to what does not say that it comes from the page', async () => {
-    const { url } = await startTestAccount();
-    const { made } = await makeKey(url);
-    const path = `keys/gateway/${made.id}`;
-    for (const [method, at, sent] of [
-      ['POST', 'keys', body],
-      ['PATCH', path, { limits: { tokensPerDay: 1 } }],
-      ['POST', `${path}/revoke`, {}],
-    ] as const) {
-      const request = { method, body: JSON.stringify(sent) };
-      const headers = { 'content-type': 'application/json' };
-      expect([at, await statusOf(`${url}/console/account/${at}`, headers, request)]).toEqual([
-        at,
-        403,
-      ]);
+  }
+  for (const [method, path] of [
+    ['POST', 'keys'],
+    ['PATCH', key],
+    ['POST', `${key}/revoke`],
+    ['POST', 'intakes'],
+    ['POST', 'intakes/x/remove'],
+  ] as const) {
+    for (const headers of [...others, {}]) {
+      const asked = statusAt(path, { ...json, ...headers }, method);
+      expect([path, headers, await asked]).toEqual([path, headers, 403]);
     }
-    expect((await listKeys(url)).keys).toMatchObject([{ id: made.id, limits: {} }]);
-  });
-
-  test('to what a form can send', async () => {
-    const { url } = await startTestAccount();
-    const { made } = await makeKey(url);
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
-      const headers = { 'content-type': type };
-      for (const path of ['keys', `keys/gateway/${made.id}/revoke`]) {
-        const { status } = await writeAccount(url, path, body, { headers });
-        expect([type, path, status]).toEqual([type, path, 415]);
-      }
-    }
-    expect((await listKeys(url)).keys).toHaveLength(1);
-  });
+    const asForm = statusAt(path, { origin: url, 'content-type': 'text/plain' }, method);
+    expect([path, await asForm]).toEqual([path, 415]);
+  }
+  expect((await listKeys(url)).keys).toMatchObject([{ id: made.id, limits: {} }]);
 });

@@ -11,7 +11,7 @@ import { startTestAccount } from '../../helpers/console/test-account.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('intakes in the account area', () => {
-  test('are made, shown once, listed and removed', async () => {
+  test('intakes are created, shown once, listed and removed', async () => {
     const { url } = await startTestAccount();
     const { page, complaints } = await openAccountIn(browser, url, '#intakes');
     await page.getByText('No intakes yet').waitFor();

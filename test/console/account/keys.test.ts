@@ -35,7 +35,7 @@ const monitorsWith = (url: string, key: string) =>
   fetch(`${url}/api/v1/public/monitors`, { headers: { 'x-api-key': key } });
 
 describe('a key', () => {
-  test('works at its service as soon as it is made, and at no other', async () => {
+  test('a new key works at its service at once, and at no other', async () => {
     const { url, chat } = await startTestAccount();
     const { key } = await makeKey(url);
     expect((await chat(key)).object).toBe('chat.completion');
@@ -45,7 +45,7 @@ describe('a key', () => {
     await expect(chat(other)).rejects.toThrow(/401/);
   });
 
-  test('stands in the answer to its making alone: not in the list, the log or the files', async () => {
+  test('a key appears in no list, no log and no file', async () => {
     const { url, chat, logged, folder } = await startTestAccount();
     const { key, made } = await makeKey(url);
     await chat(key);
@@ -62,7 +62,7 @@ describe('a key', () => {
     expect(made.start).toBe(`awg_${made.id}`);
   });
 
-  test('is kept by no cache', async () => {
+  test('answers with keys are kept out of caches', async () => {
     const { url } = await startTestAccount();
     const body = { id: randomUUID(), service: 'gateway', name: 'a' };
     const made = await writeAccount(url, 'keys', body);
@@ -71,7 +71,7 @@ describe('a key', () => {
     expect(list.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is created once, however often one request is sent, and only the first answer holds it', async () => {
+  test('a repeated request creates no second key and does not show the first', async () => {
     const { url } = await startTestAccount();
     const body = { id: randomUUID(), service: 'gateway', name: 'twice' };
     const answers = await Promise.all([1, 2, 3].map(() => writeAccount(url, 'keys', body)));
@@ -84,7 +84,7 @@ describe('a key', () => {
     expect(text).not.toMatch(/awg_/);
   });
 
-  test('is refused at once when it is revoked, and a second time there is none', async () => {
+  test('a revoked key is refused at once, and cannot be revoked again', async () => {
     const { url, chat } = await startTestAccount();
     const { key, made } = await makeKey(url);
     const { made: other } = await makeKey(url, { service: 'monitoring', name: 'other' });
@@ -98,7 +98,7 @@ describe('a key', () => {
     expect(await again.text()).toContain('revoked already');
   });
 
-  test('has limits from the start, which change and go', async () => {
+  test('the limits of a key apply from the start, and can be changed and removed', async () => {
     const { url, chat } = await startTestAccount();
     const { key, made } = await makeKey(url, {
       limits: { requestsPerMinute: 1, tokensPerDay: 9e6 },
@@ -113,7 +113,7 @@ describe('a key', () => {
     expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerDay: 9e6 });
   });
 
-  test('of the monitoring service can be one that can only read, and is listed as that', async () => {
+  test('a read-only key of the monitoring service can read, and is listed as read-only', async () => {
     const { url } = await startTestAccount();
     const { key, made } = await makeKey(url, { service: 'monitoring', readOnly: true });
     expect(made.readOnly).toBe(true);
@@ -129,7 +129,7 @@ describe('a key', () => {
     expect([refused.status, (await listKeys(url)).keys.length]).toEqual([400, 1]);
   });
 
-  test('is not created from any other body', async () => {
+  test('a key is not created from an invalid body', async () => {
     const { url } = await startTestAccount();
     const name = 'a';
     const service = 'gateway';
@@ -154,7 +154,7 @@ describe('a key', () => {
     expect((await writeAccount(url, 'keys', { id: randomUUID(), service, name })).status).toBe(201);
   });
 
-  test('that could not be created can be requested again with the same id', async () => {
+  test('a refused creation can be repeated with the same id', async () => {
     const { url } = await startTestAccount();
     const body = { id: randomUUID(), service: 'monitoring', name: 'a' };
     const limits = { requestsPerMinute: 1 };
@@ -162,7 +162,7 @@ describe('a key', () => {
     expect((await writeAccount(url, 'keys', body)).status).toBe(201);
   });
 
-  test('may be called anything, and is listed under just that', async () => {
+  test('a key with a hostile name is listed under exactly that name', async () => {
     const { url } = await startTestAccount();
     await makeKey(url, { name: HOSTILE });
     expect((await listKeys(url)).keys[0]?.name).toBe(HOSTILE);
@@ -170,7 +170,7 @@ describe('a key', () => {
 });
 
 describe('the list of keys', () => {
-  test('tells when a key was used last and how much, newest first', async () => {
+  test('the list shows the last use and the usage of each key, newest first', async () => {
     const { url, chat } = await startTestAccount();
     const first = await makeKey(url, { name: 'first' });
     await eventually(() => Date.now() > first.made.createdAtMs);
@@ -192,13 +192,13 @@ describe('the list of keys', () => {
     expect(second).not.toHaveProperty('used');
   });
 
-  test('leaves out the keys with which Askwatch asks its own services', async () => {
+  test('the list leaves out the keys of the program itself', async () => {
     const { url, keys } = await startTestAccount();
     keys.gateway.createTransient('bot');
     expect((await listKeys(url)).keys).toEqual([]);
   });
 
-  test('says which service does not run here; nothing can be made for it', async () => {
+  test('the list names a service that does not run here, and creates no keys for it', async () => {
     const { url } = await startTestAccount({ without: ['gateway'] });
     const { services, notices } = await listKeys(url);
     expect(services).toEqual(['monitoring']);

@@ -12,7 +12,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('the rights of a new key in the account area', () => {
-  test('a monitoring key only reads unless its box is ticked, which gateway keys do not have', async () => {
+  test('a monitoring key is read-only unless its box is checked', async () => {
     const { url } = await startTestAccount({ hasMcp: true });
     const { page, complaints } = await openAccountIn(browser, url);
     await button(page, 'New key').click();
@@ -48,21 +48,5 @@ inBrowser('the rights of a new key in the account area', () => {
     const made = (await listKeys(url)).keys.find(({ name }) => name === 'deploy job');
     expect(made).not.toHaveProperty('readOnly');
     expect(complaints).toEqual([]);
-  });
-
-  test('a gateway key ignores a box that was ticked before its service was chosen', async () => {
-    const { url } = await startTestAccount();
-    const { page } = await openAccountIn(browser, url);
-    await button(page, 'New key').click();
-    await nameField(page).fill('chat');
-    await page.getByText('Monitoring service', { exact: true }).click();
-    await page.getByRole('checkbox', { name: 'Can change monitors' }).check();
-    await page.getByText('Model gateway', { exact: true }).last().click();
-    await button(page, 'Create key').click();
-    await page.getByRole('group', { name: 'Key' }).waitFor();
-    await eventuallyEquals(() => page.getByText('over MCP').count(), 0);
-    const [made] = (await listKeys(url)).keys;
-    expect(made?.service).toBe('gateway');
-    expect(made).not.toHaveProperty('readOnly');
   });
 });

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { askedByChannel } from '../../../src/console/account/channels.ts';
 import { modelsAnswer } from '../../../src/console/account/models.ts';
 import { MAX_GROUPS } from '../../../src/console/account/spans.ts';
-import { lastDays, type UsageRow, usageReport } from '../../../src/console/account/usage.ts';
+import { lastDays, type UsageDayRow, usageReport } from '../../../src/console/account/usage.ts';
 import { curlFor } from '../../../src/console/page/account/example.ts';
 import { readLimits, typedOf, withoutNone } from '../../../src/console/page/account/limits.ts';
 import { chosenModels, contextText, rankWord } from '../../../src/console/page/account/ranks.ts';
 
-const row = (day: string, keyId: string, model: string, tokens: number): UsageRow => ({
+const row = (day: string, keyId: string, model: string, tokens: number): UsageDayRow => ({
   ...{ day, keyId, model, requests: 3, complete: 1, client_gone: 1, upstream_error: 0, refused: 1 },
   ...{ promptTokens: tokens, completionTokens: 1, estimated: 1 },
 });

@@ -20,7 +20,7 @@ async function startGuarded(guards: Guards): Promise<string> {
 }
 
 describe('a public status page', () => {
-  test('is there for anyone under any name, and all else is not', async () => {
+  test('a public status page is open to anyone, and nothing else is', async () => {
     const url = await startGuarded(createGuards({ statusPublic: true }));
     const headers = { host: 'status.example.com' };
     for (const name of ['file', 'statusPage', 'statusFetch']) {
@@ -34,7 +34,7 @@ describe('a public status page', () => {
     }
   });
 
-  test('tells all on this machine, but not to the page of another site there', async () => {
+  test('a public status page shows everything on this machine, except to other sites', async () => {
     const url = await startGuarded(createGuards({ statusPublic: true }));
     const viewerOf = async (headers: Record<string, string>) =>
       JSON.parse((await answerOf(`${url}/statusFetch`, headers)).body).viewer;
@@ -44,7 +44,7 @@ describe('a public status page', () => {
     expect(await viewerOf({ origin: 'https://evil.example' })).toBe('anyone');
   });
 
-  test('may be shown on other sites only as anyone sees it', async () => {
+  test('other sites may embed only the public answers', async () => {
     const url = await startGuarded(createGuards({ statusPublic: true }));
     const policyOf = async (path: string, headers: Record<string, string>) =>
       (await answerOf(url + path, headers)).headers['cross-origin-resource-policy'];
@@ -95,12 +95,17 @@ describe('a public status page of a console with a password', () => {
     return { url, cookie };
   }
 
-  test('tells all to who is logged in, and to anyone else what is public', async () => {
+  test('only logged-in browsers see more than the public status page', async () => {
     const { url, cookie } = await startWithLogin();
     const host = 'ask.example.com';
     for (const name of ['statusPage', 'statusFetch']) {
+      const asked: Array<Record<string, string>> = [
+        { host },
+        { host, cookie },
+        { host, cookie, 'sec-fetch-site': 'cross-site' },
+      ];
       const viewers = await Promise.all(
-        [{ host }, { host, cookie }, { host, cookie, 'sec-fetch-site': 'cross-site' }].map(
+        asked.map(
           async (headers) => JSON.parse((await answerOf(`${url}/${name}`, headers)).body).viewer,
         ),
       );
@@ -111,7 +116,7 @@ describe('a public status page of a console with a password', () => {
     expect((await answerOf(`${url}/fetch`, { host, cookie })).status).toBe(200);
   });
 
-  test('cuts off the streams of who logs out, and no others', async () => {
+  test('a logout cuts off the streams of its session only', async () => {
     const { url, cookie } = await startWithLogin();
     const open = async (headers: Record<string, string>) => {
       const { body } = await fetch(`${url}/stream`, { headers });

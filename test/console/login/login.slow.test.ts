@@ -34,7 +34,7 @@ const logOut = (url: string, cookie: string) =>
   });
 
 describe.skipIf(!hasPostgres)('the login of two processes', () => {
-  test('a login at one process holds at both, and a logout ends both and their streams', async () => {
+  test('a login and a logout at one process apply at both', async () => {
     const { a, b } = await twoConsoles({ login });
     for (let turn = 0; turn < 5; turn += 1) {
       const cookie = await logIn(a.url, PASSWORD);
@@ -47,7 +47,7 @@ describe.skipIf(!hasPostgres)('the login of two processes', () => {
     }
   });
 
-  test('counts wrong passwords over both, also those that are given at the same moment', async () => {
+  test('both processes together allow five wrong passwords from one address', async () => {
     const { a, b } = await twoConsoles({ login });
     const given = await Promise.all(
       Array.from({ length: 12 }, (_, index) => tryPassword([a, b][index % 2]?.url ?? '', 'wrong')),
@@ -58,11 +58,9 @@ describe.skipIf(!hasPostgres)('the login of two processes', () => {
     for (const answer of refused)
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     for (const { url } of [a, b]) expect((await tryPassword(url, PASSWORD)).status).toBe(429);
-    expect(await a.tries.list()).toHaveLength(1);
-    expect((await a.tries.list())[0]?.document.atMs).toHaveLength(5);
   });
 
-  test('counts wrong passwords from all addresses over both', async () => {
+  test('both processes together allow sixty wrong passwords from all addresses', async () => {
     const trustedProxies = ['127.0.0.1/32'];
     const { a, b } = await twoConsoles({ login, trustedProxies });
     const given = await Promise.all(
@@ -72,71 +70,34 @@ describe.skipIf(!hasPostgres)('the login of two processes', () => {
         }),
       ),
     );
-    const taken = given.filter(({ status }) => status === 401).length;
-    // At the same moment two may refuse each other; never is there one too many.
-    expect(taken).toBeLessThanOrEqual(60);
-    expect(taken).toBeGreaterThan(30);
-    expect((await a.tries.list()).length).toBe(taken);
+    expect(given.filter(({ status }) => status === 401)).toHaveLength(60);
   });
 
-  test('right passwords count for no limit at either', async () => {
+  test('right passwords count for no limit at either process', async () => {
     const { a, b } = await twoConsoles({ login });
     for (let turn = 0; turn < 8; turn += 1) {
       expect((await tryPassword([a, b][turn % 2]?.url ?? '', PASSWORD)).status).toBe(200);
     }
-    expect(await a.tries.list()).toEqual([]);
   });
 
-  test('goes by the first password while a process lives that was started with it; then by another one, which ends all sessions once', async () => {
-    const { open, query } = await testDatabase();
-    const stores = await Promise.all([open(SHORT), open(SHORT), open(SHORT), open(SHORT)]);
-    const without = { hasBot: false };
-    const first = await startTestConsole({ ...without, store: stores[0], login });
+  test('the password of the process that started last applies everywhere, and ends all sessions once', async () => {
+    const { open } = await testDatabase();
+    const first = await startTestConsole({ store: await open(SHORT), login });
     const cookie = await logIn(first.url, PASSWORD);
-    const other = { login: { password: 'another horse battery' } };
-    const second = await startTestConsole({ ...without, ...other, store: stores[1] });
-    const third = await startTestConsole({ ...other, store: stores[2] });
-    expect(await statusAt(second.url, cookie)).toBe(200);
-    expect(await statusAt(first.url, cookie)).toBe(200);
-    expect((await tryPassword(third.url, other.login.password)).status).toBe(401);
-    expect((await tryPassword(third.url, PASSWORD)).status).toBe(200);
-    expect(second.lines.some(({ msg }) => /different CONSOLE_PASSWORD/.test(String(msg)))).toBe(
-      true,
-    );
-    // One more that was started with the first password holds it when the first one leaves.
-    const last = await startTestConsole({ ...without, store: stores[3], login });
-    const holder = async () =>
-      (await query(`select holder, fence from #.lease where kind = 'console-password'`))[0];
-    const before = await holder();
-    await first.stop();
-    await stores[0].close();
-    await eventually(async () => {
-      const now = await holder();
-      return now?.holder !== null && now?.holder !== before?.holder;
-    });
-    expect((await tryPassword(third.url, PASSWORD)).status).toBe(200);
-    const there = await openTab(third.url, { cookie });
-    await last.stop();
-    await stores[3].close();
-    await eventually(() => there.ended);
-    const isTaken = async () =>
-      (await tryPassword(second.url, other.login.password)).status === 200;
-    await eventually(isTaken);
-    for (const { url } of [second, third])
+    const tab = await openTab(first.url, { cookie });
+    const changed = { login: { password: 'another horse battery' } };
+    const second = await startTestConsole({ store: await open(SHORT), hasBot: false, ...changed });
+    for (const { url } of [first, second])
       await eventually(async () => (await statusAt(url, cookie)) === 401);
-    // The other process applies it a moment later, and accepts only a few wrong passwords.
-    const again = await eventually(() => logIn(third.url, other.login.password), {
-      everyMs: 400,
-    });
+    await eventually(() => tab.ended);
+    const again = await logIn(first.url, changed.login.password);
     expect(await statusAt(second.url, again)).toBe(200);
     expect((await tryPassword(second.url, PASSWORD)).status).toBe(401);
-    // Another process that starts with the old password changes nothing.
-    const stray = await startTestConsole({ ...without, store: await open(SHORT), login });
-    expect(await statusAt(stray.url, again)).toBe(200);
-    expect(await statusAt(second.url, again)).toBe(200);
+    const third = await startTestConsole({ store: await open(SHORT), hasBot: false, ...changed });
+    for (const { url } of [first, second, third]) expect(await statusAt(url, again)).toBe(200);
   });
 
-  test('lets nobody in while it is not known which sessions have ended', async () => {
+  test('a process without its database lets nobody in', async () => {
     const { open, query } = await testDatabase();
     const console = await startTestConsole({ store: await open(SHORT), hasBot: false, login });
     const cookie = await logIn(console.url, PASSWORD);

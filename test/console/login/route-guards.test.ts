@@ -12,11 +12,11 @@ const READS = [
   '/console/suggestions?input=monitor&typed=',
 ];
 
-/** What changes something. */
+/** Paths that change something. */
 const WRITES = ['sayings', 'presses', 'forms', 'dismissals', 'name', 'channels'];
 
 describe('the console answers', () => {
-  test('under the names of this machine', async () => {
+  test('the console answers under the names of this machine', async () => {
     const { url } = await startTestConsole();
     for (const host of [
       'localhost',
@@ -29,7 +29,7 @@ describe('the console answers', () => {
     }
   });
 
-  test('not under any other name, whatever is asked for', async () => {
+  test('the console refuses every request under another name', async () => {
     const { url } = await startTestConsole();
     for (const host of [
       'evil.example',
@@ -54,7 +54,7 @@ describe('the console answers', () => {
 });
 
 describe('a message is accepted', () => {
-  test('from the page itself, by its origin or by what the browser says of the site', async () => {
+  test('a message is accepted from the page itself', async () => {
     const { url } = await startTestConsole();
     expect((await post(url, saying('/monitor list'))).status).toBe(200);
     const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
@@ -62,7 +62,7 @@ describe('a message is accepted', () => {
     expect(await statusOf(`${url}/console/sayings`, headers, { method: 'POST', body })).toBe(200);
   });
 
-  test('not from elsewhere', async () => {
+  test('a message from another site is refused', async () => {
     const { url, provider } = await startTestConsole();
     const elsewhere: Array<Record<string, string>> = [
       { origin: 'https://evil.example' },
@@ -82,7 +82,7 @@ describe('a message is accepted', () => {
     expect(provider.calls).toHaveLength(0);
   });
 
-  test('as JSON only', async () => {
+  test('a message that is not JSON is refused', async () => {
     const { url } = await startTestConsole();
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx']) {
       const { status } = await post(url, saying('/ask hello'), { 'content-type': type });
@@ -90,7 +90,7 @@ describe('a message is accepted', () => {
     }
   });
 
-  test('only whole and in size', async () => {
+  test('an incomplete or too large message is refused', async () => {
     const { url } = await startTestConsole();
     for (const wrong of [
       { id: 'not-a-uuid' },
@@ -108,13 +108,13 @@ describe('a message is accepted', () => {
     }
   });
 
-  test('for a channel that is there', async () => {
+  test('a message to an unknown channel is refused', async () => {
     const { url } = await startTestConsole();
     const response = await post(url, { ...saying('/ask hello'), channel: 'ops' });
     expect(response.status).toBe(404);
   });
 
-  test('only while the console runs', async () => {
+  test('a stopped console answers 503', async () => {
     const { url, console, bot } = await startTestConsole();
     await bot.stop();
     await console.stop();
@@ -123,7 +123,7 @@ describe('a message is accepted', () => {
   });
 });
 
-test('nothing is changed for another site', async () => {
+test('no route changes anything for another site', async () => {
   const { url } = await startTestConsole();
   const body = JSON.stringify({ name: 'evil' });
   const statusAt = (path: string, headers: Record<string, string>) =>
@@ -144,21 +144,21 @@ test('nothing is changed for another site', async () => {
 });
 
 describe('events and threads are sent', () => {
-  test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }])(
-    'not to another site: %j',
-    async (headers) => {
-      const { url } = await startTestConsole();
-      for (const path of [
-        '/console/events',
-        '/console/threads/x',
-        '/console/channels/general/messages?before=x',
-        '/console/suggestions?input=monitor&typed=',
-      ]) {
-        const asked = statusOf(url + path, headers as Record<string, string>);
-        expect([path, await asked]).toEqual([path, 403]);
-      }
-    },
-  );
+  test.each<Record<string, string>>([
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: 'https://evil.example' },
+  ])('no route answers another site: %j', async (headers) => {
+    const { url } = await startTestConsole();
+    for (const path of [
+      '/console/events',
+      '/console/threads/x',
+      '/console/channels/general/messages?before=x',
+      '/console/suggestions?input=monitor&typed=',
+    ]) {
+      const asked = statusOf(url + path, headers);
+      expect([path, await asked]).toEqual([path, 403]);
+    }
+  });
 });
 
 test('every answer forbids the browser what the page does not need', async () => {

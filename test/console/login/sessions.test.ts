@@ -1,10 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { fingerprintCollection, openPassword } from '../../../src/console/login/password.ts';
-import {
-  openSessions,
-  type Session,
-  sessionsCollection,
-} from '../../../src/console/login/sessions.ts';
+import { ConsolePassword, fingerprintCollection } from '../../../src/console/login/password.ts';
+import { type Session, Sessions, sessionsCollection } from '../../../src/console/login/sessions.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection } from '../../../src/store/store.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -22,8 +18,6 @@ async function openStore() {
 function breakable<T>(stored: Collection<T>, broken: () => boolean): Collection<T> {
   return {
     ...stored,
-    get: (id) => stored.get(id),
-    list: () => stored.list(),
     async update(id, change) {
       if (broken()) throw new Error('The disk is full.');
       return await stored.update(id, change);
@@ -31,16 +25,16 @@ function breakable<T>(stored: Collection<T>, broken: () => boolean): Collection<
   };
 }
 
-test('at most two hundred sessions exist, and the oldest makes room', async () => {
+test('the oldest of more than two hundred sessions ends', async () => {
   const { store, log } = await openStore();
   const stored = store.collection(sessionsCollection);
   let now = 1_000;
-  const sessions = await openSessions({ stored, log, nowMs: () => now });
-  onTestFinished(sessions.close);
+  const sessions = await Sessions.open({ stored, log, nowMs: () => now });
+  onTestFinished(() => sessions.close());
   const tokens: string[] = [];
   for (let count = 0; count < 202; count += 1) {
     now += 1;
-    tokens.push(await sessions.begin());
+    tokens.push(await sessions.create('first'));
   }
   const alive = tokens.map((token) => sessions.use(token) !== undefined);
   expect(alive.indexOf(true)).toBe(2);
@@ -48,24 +42,26 @@ test('at most two hundred sessions exist, and the oldest makes room', async () =
   expect(await stored.list()).toHaveLength(200);
 });
 
-test('a session that could not be stored is not begun', async () => {
+test('a session that cannot be stored does not start', async () => {
   const { store, log } = await openStore();
   const stored = store.collection(sessionsCollection);
-  const sessions = await openSessions({ stored: breakable(stored, () => true), log });
-  onTestFinished(sessions.close);
-  await expect(sessions.begin()).rejects.toThrow('The disk is full.');
+  const sessions = await Sessions.open({ stored: breakable(stored, () => true), log });
+  onTestFinished(() => sessions.close());
+  await expect(sessions.create('first')).rejects.toThrow('The disk is full.');
   expect(await stored.list()).toEqual([]);
 });
 
-test('a session that ended is refused even while the disk is full, and is removed from it later', async () => {
+test('an ended session is refused while the disk is full, and removed later', async () => {
   const { store, log, lines } = await openStore();
   const stored = store.collection(sessionsCollection);
   let full = false;
-  const sessions = await openSessions({
-    ...{ stored: breakable(stored, () => full), log, sweepEveryMs: 10 },
+  const sessions = await Sessions.open({
+    stored: breakable(stored, () => full),
+    log,
+    sweepEveryMs: 10,
   });
-  onTestFinished(sessions.close);
-  const token = await sessions.begin();
+  onTestFinished(() => sessions.close());
+  const token = await sessions.create('first');
   full = true;
   await expect(sessions.end(sessions.use(token) as Session)).rejects.toThrow('The disk is full.');
   expect(sessions.use(token)).toBeUndefined();
@@ -77,13 +73,12 @@ test('a session that ended is refused even while the disk is full, and is remove
   await eventually(async () => (await stored.list()).length === 0, { what: 'it to be gone' });
 });
 
-test('a password that was changed ends sessions before it counts, also when that fails once', async () => {
+test('a changed password ends sessions before it is stored, also if that fails once', async () => {
   const { store, log } = await openStore();
   const stored = store.collection(fingerprintCollection);
-  const takeLease = () => store.lease('password');
-  async function open(password: string, whenChanged: () => Promise<void>) {
-    const options = { password, stored, takeLease, whenChanged, cost: 2 ** 10, log };
-    await (await openPassword(options)).close();
+  async function open(password: string, endSessions: () => Promise<void>) {
+    const options = { password, stored, endSessions, cost: 2 ** 10, log };
+    (await ConsolePassword.open(options)).close();
   }
   let changes = 0;
   const count = async () => {
@@ -98,14 +93,13 @@ test('a password that was changed ends sessions before it counts, also when that
   expect(changes).toBe(2);
 });
 
-test('passwords that are checked together are each judged by themselves', async () => {
+test('each of several passwords at the same moment gets its own verdict', async () => {
   const { store, log } = await openStore();
-  const password = await openPassword({
+  const password = await ConsolePassword.open({
     password: 'correct horse battery',
     cost: 2 ** 10,
     stored: store.collection(fingerprintCollection),
-    takeLease: () => store.lease('password'),
-    whenChanged: async () => {},
+    endSessions: async () => {},
     log,
   });
   onTestFinished(() => password.close());

@@ -73,13 +73,13 @@ inBrowser('the keys of the account area in the browser', () => {
     );
     await page.getByText('X-API-Key: awm_').waitFor();
     expect((await listKeys(url)).keys).toHaveLength(1);
-    // What a browser does when the page is left: it may keep the page to go back to.
+    // Browsers send this event when they keep a page to go back to.
     await page.evaluate(() => dispatchEvent(new Event('pagehide')));
     await shown.waitFor({ state: 'detached' });
     expect(complaints).toEqual([]);
   });
 
-  test('a key whose answer was lost is told of; what was typed stays, and makes another', async () => {
+  test('the form names a key whose answer was lost, and can create another one', async () => {
     const { url } = await startTestAccount();
     const { page } = await openAccount(url);
     await page.route('**/account/keys', async (route) => {
@@ -101,7 +101,7 @@ inBrowser('the keys of the account area in the browser', () => {
     expect((await listKeys(url)).keys).toHaveLength(2);
   });
 
-  test('a session that is over loses nothing that was typed', async () => {
+  test('the end of a session keeps what was typed', async () => {
     const password = 'correct horse battery';
     const { url, keys } = await startTestAccount({ password });
     const { page } = await openAccount(url);
@@ -130,7 +130,7 @@ inBrowser('the keys of the account area in the browser', () => {
     expect(new URL(other.url()).pathname).toBe('/login');
   });
 
-  test('what is typed is checked where it stands, and stays', async () => {
+  test('invalid input is marked in place and stays', async () => {
     const { url } = await startTestAccount();
     const { page } = await openAccount(url);
     await button(page, 'New key').click();
@@ -146,7 +146,7 @@ inBrowser('the keys of the account area in the browser', () => {
     expect((await listKeys(url)).keys).toEqual([]);
   });
 
-  test('limits change and go; what a refusal says stands beside what was typed', async () => {
+  test('limits can be changed and removed, and a refusal appears next to the input', async () => {
     const { url } = await startTestAccount();
     const { made } = await makeKey(url, { limits: { requestsPerMinute: 5 } });
     const { page } = await openAccount(url);
@@ -167,7 +167,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await eventuallyEquals(() => page.getByLabel('Tokens per month').inputValue(), '8000');
   });
 
-  test('a key is revoked only after it was asked by name', async () => {
+  test('a key is revoked only after a confirmation with its name', async () => {
     const { url, chat } = await startTestAccount();
     const { key } = await makeKey(url);
     const { page, complaints } = await openAccount(url);

@@ -29,7 +29,7 @@ const openAccount = (url: string, hash?: string, options?: BrowserContextOptions
   openAccountIn(browser, url, hash, options);
 
 inBrowser('the account area in the browser', () => {
-  test('all of it goes by keyboard, and the focus comes back to where it was', async () => {
+  test('the account area works by keyboard, and dialogs return the focus', async () => {
     const { url } = await startTestAccount();
     const { page } = await openAccount(url);
     await tabTo(page, button(page, 'New key'));
@@ -59,7 +59,7 @@ inBrowser('the account area in the browser', () => {
     await eventuallyEquals(() => page.getByRole('radio', { name: '90 days' }).isChecked(), true);
   });
 
-  test('a real call shows in usage, as a bar and in words, and in other colours when it gets dark', async () => {
+  test('a real call appears in the usage chart and its table, in the colours of the theme', async () => {
     const { url, chat } = await startTestAccount();
     const { page, complaints } = await openAccount(url, '#usage');
     await page.getByText('No requests in this period').waitFor();
@@ -96,7 +96,7 @@ inBrowser('the account area in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('the catalog is found, filtered and put in order; image models stand apart', async () => {
+  test('the catalog can be searched, filtered and sorted, with image models apart', async () => {
     const { url } = await startTestAccount();
     const { page, complaints } = await openAccount(url, '#models');
     const names = () => page.locator('.rows').first().locator('h3 .name').allTextContents();
@@ -117,7 +117,7 @@ inBrowser('the account area in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('who asked how much shows by channel; hostile names are text', async () => {
+  test('the use of channels is listed, and hostile names appear as text', async () => {
     const { url, say, bot } = await startTestAccount();
     await readAnswer(await say('/ask one'), 'T1');
     const invocation = {
@@ -145,7 +145,7 @@ inBrowser('the account area in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('what cannot be seen here is said in a sentence', async () => {
+  test('missing services and failed requests are explained in a sentence', async () => {
     const { url, provider } = await startTestAccount({ without: ['gateway'], asksElsewhere: true });
     const { page } = await openAccount(url);
     await page.getByText("The model gateway doesn't run in this process").waitFor();
@@ -158,7 +158,7 @@ inBrowser('the account area in the browser', () => {
   });
 
   test.each(long ? LOOKS : LOOKS.slice(-1))(
-    'has nothing serious for axe, nor is it wider than the window: %j',
+    'the account area has no finding of axe and fits the window: %j',
     async (look) => {
       const { url, chat, say } = await startTestAccount();
       const { key } = await makeKey(url, { name: 'x'.repeat(100), limits: { tokensPerDay: 9e6 } });

@@ -10,7 +10,7 @@ import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 inBrowser('the connection of the page', () => {
-  test('a thread that was opened twice stays as it is when the first asking is answered last', async () => {
+  test('a late response to an earlier request does not change an open thread', async () => {
     const running = await startTestConsole();
     running.provider.answerWith(['one ', 'two.']);
     const goOn = running.provider.holdChunks(1);
@@ -39,7 +39,7 @@ inBrowser('the connection of the page', () => {
     expect(await whole.isVisible()).toBe(true);
   });
 
-  test('a page whose connection broke comes back, misses nothing and says nothing twice', async () => {
+  test('a page that reconnects has missed nothing and repeats nothing', async () => {
     const running = await startTestConsole();
     const wire = await startBreakableProxy(running.url);
     const { page } = await openPage(wire);
@@ -59,7 +59,7 @@ inBrowser('the connection of the page', () => {
     await eventuallyEquals(() => messages(page).locator('.card').count(), 2);
   });
 
-  test('a page whose stream is refused for a while comes back by itself', async () => {
+  test('a page whose stream is refused reconnects by itself', async () => {
     const running = await startTestConsole();
     const wire = await startBreakableProxy(running.url);
     const { page } = await openPage(wire);
@@ -76,7 +76,7 @@ inBrowser('the connection of the page', () => {
     expect(refused).toBeGreaterThan(2);
   });
 
-  test('what could not be sent stands in the input again, with the reason', async () => {
+  test('a line that could not be sent returns to the composer with the reason', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     await page.route('**/console/sayings', (route) =>
@@ -91,7 +91,7 @@ inBrowser('the connection of the page', () => {
     await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
   });
 
-  test('what could not be stored yet is sent again by itself, as the same interaction', async () => {
+  test('a line that could not be stored is sent again as the same interaction', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     const ids: string[] = [];
@@ -113,48 +113,7 @@ inBrowser('the connection of the page', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  test('a line under way when the page ends stands in the input again, until it has arrived', async () => {
-    const running = await startTestConsole();
-    const { page } = await openPage(running);
-    await page.route('**/console/sayings', () => {});
-    await say(page, '/monitor list');
-    await eventuallyEquals(() => input(page).inputValue(), '');
-    await page.reload();
-    await page.getByText('Live', { exact: true }).waitFor();
-    await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
-
-    await page.unroute('**/console/sayings');
-    await input(page).press('Enter');
-    await messages(page).getByText('No monitors').waitFor();
-    await eventuallyEquals(() => page.evaluate(() => sessionStorage.length), 0);
-    await page.reload();
-    await page.getByText('Live', { exact: true }).waitFor();
-    expect(await input(page).inputValue()).toBe('');
-  });
-
-  test('what could not be sent waits in its channel for who has gone to another', async () => {
-    const running = await startTestConsole({ channels: ['ops'] });
-    const { page } = await openPage(running);
-    let refuse = () => {};
-    await page.route('**/console/sayings', async (route) => {
-      await new Promise<void>((resolve) => {
-        refuse = resolve;
-      });
-      await route.fulfill({ status: 503, body: '' });
-    });
-    await say(page, '/monitor list');
-    await page.getByRole('link', { name: 'ops' }).click();
-    await input(page, 'ops').waitFor();
-    refuse();
-    await eventuallyEquals(
-      () => page.evaluate(() => sessionStorage.getItem('draft general')),
-      '/monitor list',
-    );
-    await page.getByRole('link', { name: 'general' }).click();
-    await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
-  });
-
-  test('a restart in the middle of an answer: its note stands, and the page comes back by itself', async () => {
+  test('a page survives a restart in the middle of an answer and shows its note', async () => {
     const folder = await temporaryFolder();
     const before = await startTestConsole({ folder });
     before.provider.answerWith(['Half of ', 'it.']);

@@ -13,7 +13,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('a form in the browser', () => {
-  test('is opened, mended and sent by keyboard alone, and the focus is led', async () => {
+  test('a form is opened, corrected and sent by keyboard alone, and the focus follows', async () => {
     const { service, ...running } = await startTestConsole();
     const { page, complaints } = await openPage(running);
     await input(page).focus();
@@ -48,7 +48,7 @@ inBrowser('a form in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('is closed by Escape, which sends nothing and leads back to the line', async () => {
+  test('Escape closes a form, sends nothing and leads back to the composer', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     for (const close of ['Escape', 'Cancel', 'Close the form']) {
@@ -63,26 +63,7 @@ inBrowser('a form in the browser', () => {
     await eventuallyEquals(() => messages(page).locator('article').count(), 0);
   });
 
-  test('stands there again, as it was, when the page was left with it and the tab comes back', async () => {
-    const { service, ...running } = await startTestConsole();
-    const { page } = await openPage(running);
-    await say(page, '/monitor add');
-    await inputOfForm(page, 'Target').fill('https://shop.example');
-    await inputOfForm(page, 'Name').fill('My shop');
-    await page.reload();
-    await form(page).getByRole('heading', { name: 'Add a monitor' }).waitFor();
-    await eventuallyEquals(() => inputOfForm(page, 'Name').inputValue(), 'My shop');
-    await inputOfForm(page, 'Target').press('Enter');
-    await messages(page).getByText('Now watching My shop').waitFor();
-    expect(service.monitors).toMatchObject([{ name: 'My shop', target: 'https://shop.example' }]);
-    // What came of a form is told to every tab, also before whoever sent it has the answer that closes it.
-    await form(page).waitFor({ state: 'detached' });
-    await page.reload();
-    await messages(page).getByText('Now watching My shop').waitFor();
-    expect(await form(page).count()).toBe(0);
-  });
-
-  test('keeps what was typed when it is refused, and when nobody answers', async () => {
+  test('a form keeps its values when it is refused and when the server does not answer', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     await say(page, '/monitor add');
@@ -109,26 +90,7 @@ inBrowser('a form in the browser', () => {
     expect(running.service.monitors).toHaveLength(1);
   });
 
-  test('of the model and of the prompt begin with what is set, from the list of commands too', async () => {
-    const running = await startTestConsole();
-    const { page } = await openPage(running);
-    await page.getByRole('button', { name: '/askwatch model', exact: true }).click();
-    await input(page).press('Enter');
-    await inputOfForm(page, 'Model').selectOption('test-model');
-    await form(page).getByRole('button', { name: 'Save' }).click();
-    await messages(page).getByText('test-model answers here from now on').waitFor();
-    await say(page, '/askwatch prompt');
-    await inputOfForm(page, 'Prompt').fill('Answer in verse.\nAlways.');
-    await form(page).getByRole('button', { name: 'Save' }).click();
-    await form(page).waitFor({ state: 'detached' });
-    await say(page, '/askwatch prompt');
-    await eventuallyEquals(
-      () => inputOfForm(page, 'Prompt').inputValue(),
-      'Answer in verse.\nAlways.',
-    );
-  });
-
-  test('in a thread is answered in that thread, and fits a window of 320 px', async () => {
+  test('a form in a thread is answered there, and fits a window of 320 px', async () => {
     const running = await startTestConsole();
     const said = await (await openTab(running.url)).say('/ask why?');
     const root = said.shown === 'thread' ? said.message : '';

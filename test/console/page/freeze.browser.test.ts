@@ -12,13 +12,13 @@ import { long } from '../../helpers/long.ts';
 
 const MEGABYTE = 1_000_000;
 
-/** Those of which each asked for something else to be mended. */
+/** Each of these texts once froze the page for a different reason. */
 const WORST = [
   ...['"**a_"', '"> "', '"- a\\n"', '"- a\\n+ a\\n* a\\n"', '"|a|\\n|-|\\n\\n"', '"a  \\n"'],
   ...['"---\\n"', 'one fence', 'a table of empty cells', 'emphasis in emphasis'],
 ];
 
-/** Every thread of the page has this one answer. */
+/** Makes every thread of the page contain this one answer. */
 async function answerEverywhere(page: Page, text: string, growing = false) {
   await page.unroute('**/console/threads/*');
   await page.route('**/console/threads/*', async (route) => {
@@ -35,8 +35,8 @@ async function answerEverywhere(page: Page, text: string, growing = false) {
 }
 
 /**
- * Resolves when nothing of the answer is drawn any more. What is asked of the page here and below is asked in ways that take it
- * next to no time: a locator looks at each of fifty thousand elements, which would be taken for the page's own work.
+ * Waits until the answer is drawn. These tests don't use locators while they measure, because a locator visits each of fifty
+ * thousand elements, which would count as the page's own work.
  */
 async function drawn(page: Page) {
   await eventually(async () => (await page.evaluate(drawings)) > 0);
@@ -51,7 +51,7 @@ async function drawn(page: Page) {
   );
 }
 
-/** How often something of an answer has changed since this was first asked, and at least once. Runs in the page. */
+/** Counts the changes of an answer since the first call, beginning with one. Runs in the page. */
 function drawings(): number {
   const counting = window as { drawings?: { of: Element; count: number } };
   const of = document.querySelector('[aria-label="Thread"] .markdown');
@@ -69,11 +69,11 @@ function drawings(): number {
 
 const markdown = (page: Page) => thread(page).locator('.markdown');
 
-/** What laying out so many lines at once takes here and now: what a page may do in a row. */
+/** Measures how long this machine takes now to lay out 5,000 lines, which is the page's limit for one task. */
 async function usualTaskMs(page: Page): Promise<number> {
   return await longestTaskMs(page, () =>
     page.evaluate(async () => {
-      // In a task of its own, which is seen from its beginning.
+      // A new task, so that it is measured from its beginning.
       await new Promise((resolve) => setTimeout(resolve));
       const box = document.createElement('div');
       for (let line = 0; line < 5_000; line++) {
@@ -82,7 +82,7 @@ async function usualTaskMs(page: Page): Promise<number> {
         box.append(paragraph);
       }
       document.body.append(box);
-      // Asking makes the browser lay it out.
+      // Reading the height forces the layout.
       void box.offsetHeight;
       box.remove();
       await new Promise((resolve) => setTimeout(resolve));
@@ -91,8 +91,8 @@ async function usualTaskMs(page: Page): Promise<number> {
 }
 
 /**
- * How long the page was held, and what is usual, both measured one after the other, up to five times until it was less than
- * twice that: who shares the processor's caches makes one of them longer at times, and what holds the page does so every time.
+ * Measures the longest task and the usual one, up to five times, until the first is less than twice the second. Other processes
+ * may slow down a single measurement, but a real freeze shows every time.
  */
 async function comparedTasks(page: Page, work: () => Promise<void>) {
   for (let tries = 1; ; tries += 1) {
@@ -103,12 +103,12 @@ async function comparedTasks(page: Page, work: () => Promise<void>) {
 }
 
 inBrowser('a text of others', () => {
-  test('of a megabyte holds the page no longer than a screen of lines, opened, growing, scrolled and closed', async () => {
+  test('a megabyte of text blocks the page no longer than a screen of lines', async () => {
     const { page, complaints } = await openPage(await startTestConsole());
     const texts = hostileMarkdown(MEGABYTE).filter(([name]) => long || WORST.includes(name));
     expect(texts.length).toBeGreaterThanOrEqual(WORST.length);
     for (const [index, [name, text]] of texts.entries()) {
-      // White space alone shows nothing.
+      // White space shows nothing.
       if (text.trim() === '') continue;
       await answerEverywhere(page, text, index % 2 === 1);
       const read = async () => {
@@ -139,28 +139,25 @@ inBrowser('a text of others', () => {
     ['emphasis that is never closed', '**a_'],
     ['quotes in quotes', '> '],
     ['lists', '- a\n+ b\n'],
-  ])(
-    'of %s that streams in holds it no longer, and the answer comes to its end',
-    async (_, text) => {
-      const running = await startTestConsole();
-      const { page, complaints } = await openPage(running);
-      const pieces = Array.from({ length: 58 }, () => text.repeat(1_000 / text.length));
-      running.provider.answerWith([...pieces, '\n\nThe end.'], { chunkMs: 20 });
-      const { longestMs, usualMs } = await comparedTasks(page, async () => {
-        await say(page, '/ask go on');
-        await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
-        await drawn(page);
-      });
-      expect(longestMs, `where ${usualMs} ms are usual`).toBeLessThan(2 * usualMs);
-      expect(complaints).toEqual([]);
-    },
-  );
+  ])('a stream of %s blocks the page no longer than a screen of lines', async (_, text) => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    const pieces = Array.from({ length: 58 }, () => text.repeat(1_000 / text.length));
+    running.provider.answerWith([...pieces, '\n\nThe end.'], { chunkMs: 20 });
+    const { longestMs, usualMs } = await comparedTasks(page, async () => {
+      await say(page, '/ask go on');
+      await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
+      await drawn(page);
+    });
+    expect(longestMs, `where ${usualMs} ms are usual`).toBeLessThan(2 * usualMs);
+    expect(complaints).toEqual([]);
+  });
 });
 
 inBrowser('an answer that cannot be set', () => {
   const SET = 'Some **strong** words.';
 
-  test('within its time is shown as plain text, which says so, and the next one is set', async () => {
+  test('an answer that takes too long to format is shown as plain text with a note, and the next one is formatted', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     await page.clock.install();
@@ -187,7 +184,7 @@ inBrowser('an answer that cannot be set', () => {
     expect(await thread(page).getByText('took too long to format').count()).toBe(0);
   });
 
-  test('since its script is missing is shown as plain text, which says so', async () => {
+  test('an answer without the formatting script is shown as plain text with a note', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     await page.route('**/console/markdown-worker.js*', (route) => route.abort());

@@ -9,7 +9,7 @@ import { ALERTING, openTab, startTestConsole } from '../../helpers/console/test-
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('hostile text in the browser', () => {
-  test('hostile Markdown runs nothing, asks no other server and leads only where links may', async () => {
+  test('hostile Markdown runs nothing, calls no other server and has only allowed links', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running);
     running.provider.answerWith([
@@ -61,11 +61,7 @@ inBrowser('hostile text in the browser', () => {
       [...root.querySelectorAll('*')].flatMap((each) => each.getAttributeNames()),
     );
     expect(attributes.filter((name) => /^on|^id$/.test(name))).toEqual([]);
-    const styles = await markdown
-      .locator('[style]')
-      .evaluateAll((all) => all.map((one) => one.getAttribute('style')));
-    for (const style of styles)
-      expect(style).toMatch(/^contain-intrinsic-block-size: auto \d+px;$/);
+    expect(await markdown.locator('[style]').count()).toBe(0);
     const classes = await markdown
       .locator('[class]')
       .evaluateAll((all) => all.map((one) => one.getAttribute('class')));
@@ -74,7 +70,7 @@ inBrowser('hostile text in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('hostile names, targets, errors and commands are shown as the letters they are', async () => {
+  test('hostile names, targets, errors and commands are shown as plain letters', async () => {
     const service = await startMonitoringService({ limit: false });
     const running = await startTestConsole({ service, settings: ALERTING });
     const { page, complaints } = await openPage(running);
@@ -116,7 +112,7 @@ inBrowser('hostile text in the browser', () => {
     await service.close();
   });
 
-  test('names of people, what is offered and what a form complains of are letters, too', async () => {
+  test('hostile names of people, suggestions and mistakes of forms are shown as plain letters', async () => {
     const running = await startTestConsole();
     running.service.add({ name: ATTACKS, target: `https://x.example/${ATTACKS}` });
     const short = '<img src=x onerror=window.hacked=1>';

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { PAGES } from '../../../src/console/page-files.ts';
 import { BUILT_PAGE, startTestConsole } from '../../helpers/console/test-console.ts';
 
-/** What a page may weigh, script and style together, as it is sent. */
+/** Largest size of a page's script and style together, compressed. */
 const MAX_BYTES = 50_000;
 
-/** What a page's script may weigh, without which nothing is shown, and what one that comes when there is work for it. */
+/** Largest sizes of a page's first script, and of a script loaded on demand. */
 const MAX_FIRST_BYTES = 30_000;
 const MAX_LATER_BYTES = 60_000;
 

@@ -6,9 +6,8 @@ import { openPage } from '../../helpers/console/open-playground.ts';
 import { ALERTING, lookedAt, startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
-import { startService } from '../../helpers/monitoring/service.ts';
 
-/** A console that tells its channel that the shop is down, and the page that shows it. */
+/** A page that shows an alert. */
 async function openWithAlert() {
   const running = await startTestConsole({
     settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'general' }] },
@@ -22,7 +21,7 @@ async function openWithAlert() {
 }
 
 inBrowser('buttons in the browser', () => {
-  test('are reached and pressed by keyboard, and what they change shows in every window', async () => {
+  test('buttons are pressed by keyboard, and the change shows in every window', async () => {
     const { url, page, complaints } = await openWithAlert();
     const { page: other } = await openPage({ url });
     const acknowledge = messages(page).getByRole('button', { name: 'Acknowledge' });
@@ -51,7 +50,7 @@ inBrowser('buttons in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('Ask why opens the thread, where the question stands and the answer grows', async () => {
+  test('Ask why opens the thread with the question, and the answer grows there', async () => {
     const { page, provider, complaints } = await openWithAlert();
     provider.answerWith(['The **certificate** ', 'has expired.']);
     const goOn = provider.holdChunks(1);
@@ -65,7 +64,7 @@ inBrowser('buttons in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('Summarise has a postmortem below it, which is downloaded as a file', async () => {
+  test('Summarise offers a postmortem as a file to download', async () => {
     const { page, provider, service, shop, complaints } = await openWithAlert();
     service.setStatus(shop.id, 'UP');
     provider.answerWith('## Summary\n\nThe shop was away. <img src=x onerror=alert(1)>');
@@ -80,68 +79,13 @@ inBrowser('buttons in the browser', () => {
     );
     expect(text).toContain('&lt;img src=x');
     expect(text).toContain('## Open questions');
-    // It stays when the page is loaded anew.
+    // A reload keeps it.
     await page.reload();
     await link.waitFor();
     expect(complaints).toEqual([]);
   });
 
-  test('Check now, pressed in the thread, shows what was found to whoever pressed only', async () => {
-    const { url, page } = await openWithAlert();
-    const { page: other } = await openPage({ url });
-    for (const window of [page, other]) {
-      await messages(window).getByRole('button', { name: 'Ask about this' }).click();
-    }
-    await thread(page).getByRole('button', { name: 'Check now' }).click();
-    await thread(page).getByText('Only you can see this').waitFor();
-    await thread(page).locator('.command', { hasText: 'Check now' }).waitFor();
-    // The other window hears of this later one.
-    await thread(page).getByRole('button', { name: 'Acknowledge' }).click();
-    await thread(other).getByText('Guest 1 at the web console').waitFor();
-    await eventuallyEquals(() => other.getByText('Only you can see this').count(), 0);
-    await eventuallyEquals(() => other.getByText('can’t be checked').count(), 0);
-  });
-
-  test('under a card that only one window has work, and what everybody sees takes its place', async () => {
-    const service = await startService();
-    await service.create({ name: 'Shop', check_type: 'HEARTBEAT', target: 'shop' });
-    const running = await startTestConsole({ watched: service });
-    const { page, complaints } = await openPage(running);
-    await page.getByLabel('Message to general').fill('/monitor remove Shop');
-    await page.keyboard.press('Enter');
-    await messages(page).getByText('Remove Shop?').waitFor();
-    await messages(page).getByRole('button', { name: 'Remove' }).click();
-    await messages(page).getByText('Shop was removed').waitFor();
-    await messages(page).getByText('Remove Shop?').waitFor({ state: 'detached' });
-    expect(await service.list()).toEqual([]);
-    expect(complaints).toEqual([]);
-  });
-
-  test('beside them a link leads to the target in a window of its own', async () => {
-    const { page, complaints } = await openWithAlert();
-    const link = messages(page).getByRole('link', { name: 'Open shop.example' });
-    await link.waitFor();
-    const attributes = await link.evaluate((one) =>
-      ['href', 'target', 'rel'].map((name) => one.getAttribute(name)),
-    );
-    expect(attributes).toEqual(['https://shop.example/', '_blank', 'noopener noreferrer']);
-    expect(complaints).toEqual([]);
-  });
-
-  test('the line that an alert is over shows in every window with its thread', async () => {
-    const { url, page, service, shop } = await openWithAlert();
-    const { page: other } = await openPage({ url });
-    for (const window of [page, other]) {
-      await messages(window).getByRole('button', { name: 'Ask about this' }).click();
-    }
-    service.setStatus(shop.id, 'UP');
-    for (const window of [page, other]) {
-      await thread(window).getByText('Shop recovered after').nth(1).waitFor();
-      await messages(window).getByText('1 reply').waitFor();
-    }
-  });
-
-  test('a press under way is not repeated, and one that fails says why where the line is', async () => {
+  test('a press under way is not repeated, and a failed one shows the reason above the composer', async () => {
     const { page } = await openWithAlert();
     let asked = 0;
     let fail = () => {};

@@ -32,7 +32,7 @@ const waiting = (page: Page) =>
   page.locator('.card button[aria-disabled="true"]').allTextContents();
 
 inBrowser('what an answer proposes, in the browser', () => {
-  test('is confirmed by keyboard, waits meanwhile, and then says in every window what was done', async () => {
+  test('a proposal is confirmed by keyboard, waits for the reply, and every window shows the result', async () => {
     const { url, page, complaints, service } = await openProposed('/ask watch it');
     const { page: other } = await openPage({ url });
     await messages(other).getByText('2 replies').click();
@@ -59,22 +59,12 @@ inBrowser('what an answer proposes, in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('is cancelled where only its reader sees it, who hears that', async () => {
-    const { page, complaints } = await openProposed('/ask private=true watch it');
-    await messages(page).getByRole('button', { name: 'Cancel' }).click();
-    await messages(page).getByText('Cancelled by Guest 1 at the web console').waitFor();
-    await eventuallyEquals(() => announcement(page), 'Watch example.com? Nothing was done.');
-    await eventuallyEquals(() => messages(page).locator('.card button').count(), 0);
-    await eventuallyEquals(() => messages(page).locator('article').count(), 2);
-    expect(complaints).toEqual([]);
-  });
-
   test.each([
     ['light', 1280],
     ['light', 320],
     ['dark', 1280],
     ['dark', 320],
-  ] as const)('looks as other cards do, in %s at %d px', async (colorScheme, width) => {
+  ] as const)('a proposal looks like other cards, in %s at %d px', async (colorScheme, width) => {
     const viewport = { width, height: 800 };
     const { page } = await openProposed('/ask watch it', { colorScheme, viewport });
     await thread(page).getByRole('button', { name: 'Good answer' }).waitFor();

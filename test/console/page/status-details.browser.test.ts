@@ -47,7 +47,7 @@ const LOOKS = [
 ];
 
 inBrowser('an opened monitor', () => {
-  test('is opened from the list by keyboard; back leads to where the list was', async () => {
+  test('a monitor opens by keyboard, and going back restores the list', async () => {
     const monitors = Array.from({ length: 40 }, (_, at) => madeUpMonitor(at + 1));
     const running = await startMadeUpStatus({ monitors });
     const { page, complaints } = await open(running);
@@ -73,7 +73,7 @@ inBrowser('an opened monitor', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('tells each day by arrow keys and by mouse, and all of them in a sentence', async () => {
+  test('the bars read each day by arrow keys and mouse, and all days in a sentence', async () => {
     const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
     const { page } = await open(running);
     const bars = row(page, 'Monitor 1').getByRole('slider', { name: 'Days of Monitor 1' });
@@ -99,7 +99,7 @@ inBrowser('an opened monitor', () => {
     );
   });
 
-  test('draws response times with their gap and the outage; each point is read by keyboard and mouse', async () => {
+  test('the chart shows gaps and outages, and reads each point by keyboard and mouse', async () => {
     const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
     running.details.set('mon_1', { incidents: [incident('one')] });
     const { page, complaints } = await open(running, { path: '#/mon_1' });
@@ -130,11 +130,11 @@ inBrowser('an opened monitor', () => {
     await page.getByRole('button', { name: '7 days', exact: true }).click();
     await eventually(async () => (await chart(page).getAttribute('aria-valuemax')) === '168');
     expect(running.asked).toContain(168);
-    // What the test reads of the canvas, it reads slowly.
+    // The browser warns about the test's reads of the canvas.
     expect(complaints.filter((one) => !one.includes('Canvas2D'))).toEqual([]);
   });
 
-  test('says so where the chart would be when what draws it does not come', async () => {
+  test('a chart that cannot be loaded is replaced by a sentence', async () => {
     const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
     running.details.set('mon_1', {});
     const { page } = await open(running);
@@ -148,7 +148,7 @@ inBrowser('an opened monitor', () => {
       .waitFor();
   });
 
-  test('is drawn again in the colours of the theme when that changes', async () => {
+  test('the chart follows the colours of the theme', async () => {
     const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
     running.details.set('mon_1', { incidents: [incident('one')] });
     const { page } = await open(running, { path: '#/mon_1', colorScheme: 'light' });
@@ -158,7 +158,7 @@ inBrowser('an opened monitor', () => {
     await eventually(async () => ![EMPTY, light].includes(await colourAt(page, 3)));
   });
 
-  test('tells its incidents, counts the one that goes on, and says when it is over', async () => {
+  test('incidents are listed, and the clock of an ongoing one runs until it ends', async () => {
     const goesOn = incident('on', { started_at: ago(5_000), ended_at: null, ended_as: null });
     const down = madeUpMonitor(1, { status: 'DOWN', status_reason: 'no answer within 10 s' });
     const running = await startMadeUpStatus({ overall: 'down', monitors: [down] });
@@ -183,7 +183,7 @@ inBrowser('an opened monitor', () => {
     await incidents.first().getByText('so far').waitFor({ state: 'detached' });
   });
 
-  test('tells certificate, job and maintenance, and gives what shows the badge elsewhere', async () => {
+  test('the facts show certificate, job and maintenance, and the badge can be copied', async () => {
     const monitors = [
       madeUpMonitor(1, { name: 'Shop [1](evil)' }),
       madeUpMonitor(2, { check_type: 'HEARTBEAT' }),
@@ -224,7 +224,7 @@ inBrowser('an opened monitor', () => {
     await eventuallyEquals(() => chart(page).count(), 0);
   });
 
-  test('shows hostile reasons, causes and sentences as text', async () => {
+  test('hostile reasons, causes and sentences appear as text', async () => {
     const hostile = { name: ATTACKS, status: ATTACKS, status_reason: ATTACKS, target: ATTACKS };
     const running = await startMadeUpStatus({
       ...{ overall: 'degraded', notice: ATTACKS },
@@ -248,7 +248,7 @@ inBrowser('an opened monitor', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('says when there is no such monitor, and when details cannot be had just now', async () => {
+  test('an unknown monitor and a failed request are reported', async () => {
     const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
     const { page } = await open(running, { path: '#/mon_9' });
     await page.getByRole('heading', { name: 'Monitor not found' }).waitFor();
@@ -260,7 +260,7 @@ inBrowser('an opened monitor', () => {
     await eventuallyEquals(() => page.locator('.notice').count(), 0);
   });
 
-  test('shows no empty boxes where the service keeps no history, and says when nothing was measured', async () => {
+  test('a service without history leaves no empty boxes', async () => {
     const { days: _days, uptime: _uptime, ...foreign } = madeUpMonitor(1);
     const running = await startMadeUpStatus({ monitors: [foreign, madeUpMonitor(2)] });
     for (const id of ['mon_1', 'mon_2']) running.details.set(id, { latency: [], uptime: [] });
@@ -277,7 +277,7 @@ inBrowser('an opened monitor', () => {
   });
 
   test.each(long ? LOOKS : LOOKS.slice(-1))(
-    'has no finding of axe and no sideways scroll, $colorScheme at $width px',
+    'an opened monitor has no finding of axe and no sideways scroll, $colorScheme at $width px',
     async (one) => {
       const { colorScheme, width } = one;
       const wide = 'W'.repeat(100);

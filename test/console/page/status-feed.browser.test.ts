@@ -30,7 +30,7 @@ interface Parsed {
   texts: Record<string, string[]>;
 }
 
-/** What a browser makes of XML: what is wrong with it, its elements, and the texts in them. */
+/** Parses XML as browsers do: its error, its elements, and their texts. */
 async function parsed(xml: readonly string[]): Promise<Parsed[]> {
   if (!browser) throw new Error('There is no browser.');
   const page = await browser.newPage();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { needSeconds } from '../../../src/console/page/shared/is-short.ts';
-import { barPaths, DAYS, daysOf, kindOf } from '../../../src/console/page/status/days.ts';
+import { DAYS, daysOf, kindOf } from '../../../src/console/page/status/days.ts';
 import { conditionsOf, filtered } from '../../../src/console/page/status/filter.ts';
 import {
   daysText,
@@ -42,11 +42,11 @@ describe('the headline', () => {
     ['unknown', ['UP', 'UP'], 'Current status unknown'],
     ['unknown', [], 'No data yet'],
     ['up', [], 'No monitors yet'],
-  ] as const)('%s of %j', (overall, statuses, words) => {
+  ] as const)('the headline for %s of %j', (overall, statuses, words) => {
     expect(headlineOf(report(overall, statuses))).toBe(words);
   });
 
-  test('tells what is not well when nothing is down or degraded', () => {
+  test('the headline names what is unwell if nothing is down', () => {
     const flapping = report('degraded', ['UP', 'UP']);
     flapping.monitors[0] = monitor('0', 'UP', { flapping: true });
     expect(headlineOf(flapping)).toBe('1 of 2 is flapping');
@@ -55,7 +55,7 @@ describe('the headline', () => {
 });
 
 describe('the days of a monitor', () => {
-  test('are as many as a report has at most, the last one last, what was not told not seen', () => {
+  test('the bars cover all days of a report, and earlier days are unobserved', () => {
     const days = daysOf({ last: '2026-11-22', up_ms: [1_000, DAY_MS], down_ms: [3_000, 0] });
     expect(days).toHaveLength(STATUS_DAYS);
     expect(new Date(days.at(-1)?.atMs ?? 0).toISOString()).toBe('2026-11-22T00:00:00.000Z');
@@ -72,37 +72,16 @@ describe('the days of a monitor', () => {
     expect(DAYS).toBe(STATUS_DAYS);
   });
 
-  test('have one bar each, in one path for each kind', () => {
-    const day = fc.record({ up: fc.nat(DAY_MS), down: fc.oneof(fc.constant(0), fc.nat(DAY_MS)) });
-    fc.assert(
-      fc.property(fc.array(day, { maxLength: STATUS_DAYS }), (told) => {
-        const up_ms = told.map(({ up }) => up);
-        const down_ms = told.map(({ down }) => down);
-        const days = daysOf({ last: '2026-11-22', up_ms, down_ms });
-        const paths = barPaths(days);
-        expect(new Set(paths.map(({ kind }) => kind))).toEqual(new Set(days.map(kindOf)));
-        for (const { kind, path } of paths) {
-          const places = [...path.matchAll(/M([\d.]+) /g)].map(([, x]) => Math.floor(Number(x)));
-          expect(places).toEqual(
-            [...days.keys()].filter((at) => kindOf(days[at] ?? day0) === kind),
-          );
-        }
-      }),
-    );
-  });
-
-  test('never read 100 % when it was down for a moment', () => {
+  test('a day with a short outage never reads 100 %', () => {
     const words = dayText({ atMs: 0, upMs: DAY_MS - 1, downMs: 1 });
     expect(words).toContain('99.99 % up, down for 1 second');
   });
 });
 
-const day0 = { atMs: 0, upMs: 0, downMs: 0 };
-
 describe('the list', () => {
   const ids = fc.uniqueArray(fc.constantFrom(...'abcdefghij'));
 
-  test('keeps the order that somebody reads: all that are there, each once, known ones as before', () => {
+  test('the held order contains every row once and keeps known rows in place', () => {
     fc.assert(
       fc.property(ids, ids, (before, now) => {
         const held = heldOrder(before, now);
@@ -113,7 +92,7 @@ describe('the list', () => {
     );
   });
 
-  test('is filtered by words of the name or the target, and by status', () => {
+  test('the list is filtered by words of the name or the target, and by status', () => {
     const all = [
       monitor('1', 'DOWN', { name: 'Shop' }),
       monitor('2', 'UP', { name: 'Search', target: 'https://shop.example' }),
@@ -137,7 +116,7 @@ describe('an uptime', () => {
   const told = (seen: readonly number[]) =>
     [1, 7, 30, 90].map((days, at) => ({ days, uptime: 0.486_34, seen_ms: seen[at] ?? 0 }));
 
-  test('says how long it was watched, where that was not most of the span', () => {
+  test('an uptime names the observed time if that was not most of the span', () => {
     const minutes = told([120_000, 120_000, 120_000, 120_000]);
     expect(uptimeFigures(minutes)).toEqual([
       { label: '24 hours', text: '48.63 % (watched for 2 minutes)' },

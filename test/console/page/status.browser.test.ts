@@ -41,7 +41,7 @@ const headlineSays = (page: Page, text: string) => headline(page).getByText(text
 /** `/status`, `/status/events` and so on is what a test may hear the browser complain of when the wire is cut. */
 const isNoCut = (complaint: string) => !/ERR_|Failed to load/.test(complaint);
 
-/** What is told once it no longer changes: rows take their own height only when they come near the window. */
+/** Waits until a value no longer changes, because rows get their real height only near the window. */
 async function settled(tell: () => Promise<number>): Promise<number> {
   const told: number[] = [];
   await eventually(async () => {
@@ -53,7 +53,7 @@ async function settled(tell: () => Promise<number>): Promise<number> {
 }
 
 inBrowser('the status page', () => {
-  test('shows a monitor of the real service that goes down, without reload, and that it is up again', async () => {
+  test('the page shows an outage and its end without a reload', async () => {
     const target = await startWebTarget();
     const service = await startService();
     await service.create({
@@ -81,7 +81,7 @@ inBrowser('the status page', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('puts what goes down first, but moves nothing under the mouse or the focus', async () => {
+  test('a monitor that goes down moves to the top, unless the mouse or the focus is in the list', async () => {
     const { fake, running } = await startFake();
     for (const name of ['Auth', 'Billing', 'Shop']) fake.add({ name });
     const { page, complaints } = await open(running);
@@ -107,7 +107,7 @@ inBrowser('the status page', () => {
     await fake.close();
   });
 
-  test('keeps what stands in the window where it is when rows above it come and go', async () => {
+  test('visible rows keep their place when rows above come and go', async () => {
     const { fake, running } = await startFake();
     for (let at = 10; at < 60; at++) fake.add({ name: `Monitor ${at}` });
     const { page } = await open(running);
@@ -129,7 +129,7 @@ inBrowser('the status page', () => {
     await fake.close();
   });
 
-  test('finds monitors by name and by status, and says when none fits', async () => {
+  test('the filters find monitors by name and status', async () => {
     const { fake, running } = await startFake();
     for (const name of ['Auth', 'Billing', 'Shop', 'Shop search', 'Mail']) {
       fake.add({ name, target: 'https://x.example' });
@@ -157,7 +157,7 @@ inBrowser('the status page', () => {
     await fake.close();
   });
 
-  test('says how to add a monitor when there is none, and shows the first by itself', async () => {
+  test('an empty page explains how to add a monitor, and then shows the first one', async () => {
     const { fake, running } = await startFake();
     const { page, complaints } = await open(running);
     await headlineSays(page, 'No monitors yet');
@@ -172,7 +172,7 @@ inBrowser('the status page', () => {
     await fake.close();
   });
 
-  test('shows hostile names, targets and statuses as text', async () => {
+  test('hostile names, targets and statuses appear as text', async () => {
     const { fake, running } = await startFake();
     fake.add({ name: ATTACKS, target: `https://x.example/${ATTACKS}`, status: ATTACKS });
     const { page, complaints } = await open(running);
@@ -191,7 +191,7 @@ inBrowser('the status page', () => {
     await fake.close();
   });
 
-  test('says that the connection is lost, that the service does not answer, and comes back', async () => {
+  test('the page reports a lost connection and a silent service, and recovers', async () => {
     const { fake, running } = await startFake();
     fake.add({ name: 'Shop' });
     const wire = await startBreakableProxy(running.url);

@@ -1,16 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
-import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
+import type { RootMessage } from '../../../src/console/shared/api-types.ts';
 import type { Collection } from '../../../src/store/store.ts';
-import { HOSTILE, hostileReport } from '../../helpers/bot/hostile-report.ts';
+import { cardOf, receivedReplies } from '../../helpers/console/messages.ts';
 import {
   listedAt,
   openTab,
   repliesOf,
   startTestConsole,
-  type Tab,
 } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -19,11 +18,7 @@ const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
 const post = { channel: 'general', card: ALERT, id: 'a1', attempted: false };
 
-const cardOf = ({ body }: Message) => (body.kind === 'card' ? body.card : undefined);
-const repliesHeard = (tab: Tab): Message[] =>
-  tab.heard.flatMap((event) => (event.kind === 'reply' ? [event.reply] : []));
-
-/** A console with an alert, and the line that is to be said under it. */
+/** A console with an alert, and a function that announces its end. */
 async function startWithAlert(folder?: string) {
   const running = await startTestConsole(folder === undefined ? {} : { folder });
   const posted = await running.console.post(post);
@@ -34,7 +29,7 @@ async function startWithAlert(folder?: string) {
 }
 
 test.each([true, false])(
-  'an alert that is posted again says whether what it shows goes on: %s',
+  'a repeated post says whether the shown alert is ongoing: %s',
   async (goesOn) => {
     const { console } = await startTestConsole();
     await console.post({ ...post, card: { ...ALERT, goesOn } });
@@ -43,59 +38,43 @@ test.each([true, false])(
   },
 );
 
-test('a report of 200 monitors with long hostile names is one message with its chart', async () => {
-  const { console, url } = await startTestConsole();
-  const report = { channel: 'general', id: 'report:1', card: await hostileReport(HOSTILE) };
-  await console.post({ ...report, attempted: false });
-  await console.post({ ...report, attempted: true });
-  const [message, ...others] = await listedAt(url);
-  expect(others).toEqual([]);
-  const shown = message && cardOf(message);
-  expect(shown?.parts.find(({ kind }) => kind === 'chart')).toEqual(
-    report.card.parts.find(({ kind }) => kind === 'chart'),
-  );
-  expect(shown?.parts).toHaveLength(report.card.parts.length);
+test('an announcement is a reply under its alert in every open tab, and the channel counts it', async () => {
+  const { url, posted, announce } = await startWithAlert();
+  const tabs = [await openTab(url), await openTab(url)];
+  await announce();
+  for (const tab of tabs) {
+    const [reply] = await eventually(() => receivedReplies(tab).length > 0 && receivedReplies(tab));
+    expect(reply && cardOf(reply)).toEqual(OVER);
+    const listed = await eventually(() => tab.heard.findLast(({ kind }) => kind === 'message'));
+    expect(listed).toMatchObject({ listed: { thread: { replies: 1 } } });
+  }
+  expect((await repliesOf(url, posted.thread)).map(cardOf)).toEqual([OVER]);
+  expect((await listedAt(url)).map(cardOf)).toEqual([ALERT]);
 });
 
-describe('a line under an alert', () => {
-  test('stands in its thread, in every open tab, and the channel counts it', async () => {
-    const { url, posted, announce } = await startWithAlert();
-    const tabs = [await openTab(url), await openTab(url)];
-    await announce();
-    for (const tab of tabs) {
-      const [reply] = await eventually(() => repliesHeard(tab).length > 0 && repliesHeard(tab));
-      expect(reply && cardOf(reply)).toEqual(OVER);
-      const listed = await eventually(() => tab.heard.findLast(({ kind }) => kind === 'message'));
-      expect(listed).toMatchObject({ listed: { thread: { replies: 1 } } });
-    }
-    expect((await repliesOf(url, posted.thread)).map(cardOf)).toEqual([OVER]);
-    expect((await listedAt(url)).map(cardOf)).toEqual([ALERT]);
-  });
-
-  test('is said once, also when it could be stored only at a second try, and over a restart', async () => {
-    const folder = await temporaryFolder();
-    const { url, messages, posted, announce, stop } = await startWithAlert(folder);
-    loseNextAnswer(messages);
-    await expect(announce()).rejects.toMatchObject({ name: 'DeliveryError', permanent: false });
-    await announce({ attempted: true });
-    await announce({ attempted: true });
-    expect((await repliesOf(url, posted.thread)).map(cardOf)).toEqual([OVER]);
-    await stop();
-    const after = await startWithAlert(folder);
-    await after.announce({ attempted: true });
-    expect((await repliesOf(after.url, posted.thread)).map(cardOf)).toEqual([OVER]);
-  });
-
-  test('is refused for good when its alert made room for newer messages', async () => {
-    const { announce } = await startWithAlert();
-    const gone = { message: 'pgone', thread: 'pgone' };
-    const tried = announce({ posted: gone });
-    await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
-    await expect(tried).rejects.toThrow(/make room/);
-  });
+test('a repeated announcement is one reply, also after a failed write and a restart', async () => {
+  const folder = await temporaryFolder();
+  const { url, messages, posted, announce, stop } = await startWithAlert(folder);
+  loseNextAnswer(messages);
+  await expect(announce()).rejects.toMatchObject({ name: 'DeliveryError', permanent: false });
+  await announce({ attempted: true });
+  await announce({ attempted: true });
+  expect((await repliesOf(url, posted.thread)).map(cardOf)).toEqual([OVER]);
+  await stop();
+  const after = await startWithAlert(folder);
+  await after.announce({ attempted: true });
+  expect((await repliesOf(after.url, posted.thread)).map(cardOf)).toEqual([OVER]);
 });
 
-/** Lets the next write go through and its answer be lost, as when the disk fails late. */
+test('an announcement for a deleted alert is refused for good', async () => {
+  const { announce } = await startWithAlert();
+  const gone = { message: 'pgone', thread: 'pgone' };
+  const tried = announce({ posted: gone });
+  await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
+  await expect(tried).rejects.toThrow(/make room/);
+});
+
+/** Makes the next write succeed but reject, as when a disk fails late. */
 function loseNextAnswer(messages: Collection<RootMessage>) {
   const { update } = messages;
   messages.update = async (...args) => {
@@ -105,7 +84,7 @@ function loseNextAnswer(messages: Collection<RootMessage>) {
   };
 }
 
-test('a link to the web is kept with its card over a restart, and nobody is called', async () => {
+test('a card keeps its web link over a restart, and notifies nobody', async () => {
   const folder = await temporaryFolder();
   const { url, console, stop } = await startTestConsole({ folder });
   const link = { label: 'Runbook', url: 'https://wiki.example/shop' };
@@ -119,7 +98,7 @@ test('a link to the web is kept with its card over a restart, and nobody is call
   expect((await listedAt(after.url)).map(cardOf)).toEqual(shown);
 });
 
-test('whoever opens the console may manage it, by words and by a button', async () => {
+test('anyone who opens the console may manage it, by words and by a button', async () => {
   const { url, console, bot: real } = await startTestConsole();
   const heard: Invocation[] = [];
   const bot: Bot = {

@@ -23,7 +23,7 @@ const question: Message = {
   body: { kind: 'text', text: 'why?' },
 };
 
-/** The thread of the question as a kill left it. */
+/** The thread of the question after a kill. */
 const left = (...replies: Message[]): RootMessage[] => [
   { channel: 'general', message: question, replies },
 ];
@@ -49,7 +49,7 @@ const ended = (text: string) => ({
 const end = ({ console }: TestConsole, more?: Partial<Interrupted>) =>
   console.endAnswer?.(interrupted(more));
 
-test('keeps what was shown of an answer, with the note and the buttons', async () => {
+test('an interrupted answer keeps its text and gets the note and the buttons, once', async () => {
   const running = await startTestConsole({ stored: left(growing) });
   const tab = await openTab(running.url);
   await snapshotOf(tab);
@@ -62,22 +62,14 @@ test('keeps what was shown of an answer, with the note and the buttons', async (
   expect(tab.heard.filter(({ kind }) => kind === 'reply')).toHaveLength(1);
 });
 
-test('leaves an answer as it is whose end was shown', async () => {
-  const whole: Message = { ...growing, body: { kind: 'answer', text: 'So.', growing: false } };
-  const running = await startTestConsole({ stored: left(whole) });
-  await end(running, { thread: THREAD, shown: { message: whole.id } });
-  await end(running);
-  expect(await repliesOf(running.url, THREAD)).toEqual([whole]);
-});
-
-test('is the reply under a question that has none', async () => {
+test('the note is the reply under a question without one', async () => {
   const running = await startTestConsole({ stored: left() });
   await end(running);
   await end(running);
   expect(await repliesOf(running.url, THREAD)).toMatchObject([{ id: `a${ID}`, ...ended('') }]);
 });
 
-test('is a message for the asker if nothing was shown, and a repeat leads to it', async () => {
+test('the note is a message for the asker if nothing was shown', async () => {
   const running = await startTestConsole();
   const tab = await openTab(running.url);
   await tab.say('/monitor list');
@@ -95,7 +87,7 @@ test('is a message for the asker if nothing was shown, and a repeat leads to it'
   expect(asked).toEqual([`a${ID}`]);
 });
 
-test('is the reply in the thread where it was asked, or a button was pressed', async () => {
+test('the note is the reply in the thread of the interrupted question', async () => {
   const running = await startTestConsole({ stored: left() });
   await end(running, { invocation: `console:${randomUUID()}`, thread: THREAD });
   expect(await repliesOf(running.url, THREAD)).toMatchObject([ended('')]);
@@ -104,7 +96,7 @@ test('is the reply in the thread where it was asked, or a button was pressed', a
 });
 
 test.each([undefined, THREAD])(
-  'is seen by the asker alone in private, also by a page that comes back later; thread %s',
+  'only the asker sees a private note, also in a page that reconnects later; thread %s',
   async (thread) => {
     const running = await startTestConsole({ stored: left() });
     const { url } = running;
@@ -113,7 +105,7 @@ test.each([undefined, THREAD])(
     mine.close();
     const invocation = `console:${randomUUID()}`;
     const isPrivate = { person: person.id, private: true };
-    await end(running, { ...isPrivate, invocation, ...(thread !== undefined && { thread }) });
+    await end(running, { ...isPrivate, invocation, thread });
     const read = async (cookie?: string) =>
       thread === undefined ? await listedAt(url, cookie) : await repliesOf(url, thread, cookie);
     expect((await read(mine.cookie)).at(-1)).toMatchObject({ private: true, ...ended('') });
@@ -122,7 +114,7 @@ test.each([undefined, THREAD])(
   },
 );
 
-test('what is interrupted is repeated by the page without effect, and leads to the note', async () => {
+test('a repeat of an interrupted request has no effect and leads to the note', async () => {
   const running = await startTestConsole({
     wrapBot: (bot) => ({
       ...bot,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { findingsOf } from '../../helpers/browser/axe.ts';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import { input, messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, sidewaysPx, tabTo } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -19,7 +19,7 @@ async function open(options: Parameters<typeof openPage>[1] = {}) {
   const provider = await startModelProvider({ models: [{ id: 'sees', ...SEES }] });
   const running = await startTestConsole({ provider });
   const opened = await openPage(running, options);
-  /** The parts of the newest question that the model was given. */
+  /** The parts of the model's newest question. */
   const said = async () => {
     const call = await eventually(() => provider.calls.at(-1));
     return partsSaid(call).at(-1);
@@ -31,7 +31,7 @@ const channel = (page: Page) => page.getByRole('main');
 const attached = (page: Page) => channel(page).getByLabel('Attached files').getByRole('listitem');
 const chooser = (page: Page) => channel(page).locator('input[type=file]');
 
-/** Has the browser paste or drop a file on the line, as it does for one that a person has. */
+/** Pastes or drops a file on the composer. */
 function give(page: Page, how: 'paste' | 'drop', { name, mimeType, buffer }: typeof PICTURE) {
   return input(page).evaluate(
     (line, { how, name, mimeType, base64 }) => {
@@ -50,9 +50,9 @@ function give(page: Page, how: 'paste' | 'drop', { name, mimeType, buffer }: typ
 }
 
 inBrowser('files in the browser', () => {
-  test.each(['paste', 'drop'] as const)('are sent with the line: %s', async (how) => {
+  test.each(['paste', 'drop'] as const)('files are sent with the line after a %s', async (how) => {
     const { page, complaints, said } = await open();
-    // The browser itself is to do nothing with it.
+    // The page must cancel the browser's own action.
     expect(await give(page, how, PICTURE)).toBe(false);
     await attached(page).locator('img').waitFor();
     await input(page).fill('what is it?');
@@ -68,7 +68,7 @@ inBrowser('files in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('are chosen with a button, by keyboard, taken away, and need no word', async () => {
+  test('files are chosen and removed by keyboard, and need no words', async () => {
     const { page, complaints, said } = await open();
     const button = channel(page).getByRole('button', { name: 'Attach files' });
     // Chromium reports a chooser only if it was asked to before; on a busy machine a press can come first.
@@ -91,20 +91,7 @@ inBrowser('files in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('are sent in a thread, too', async () => {
-    const { page, said, provider } = await open();
-    await input(page).fill('hello');
-    await input(page).press('Enter');
-    await thread(page).locator('.markdown:not(.growing)', { hasText: 'Hello from' }).waitFor();
-    await thread(page).locator('input[type=file]').setInputFiles([PICTURE]);
-    await thread(page).getByLabel('Attached files').locator('img').waitFor();
-    await threadInput(page).fill('and this?');
-    await threadInput(page).press('Enter');
-    await eventually(() => provider.calls.length === 2);
-    expect(await said()).toContain(SHOWN);
-  });
-
-  test('are refused with words, and nothing that was typed is lost', async () => {
+  test('files are refused with the reason, and the typed line stays', async () => {
     const { page } = await open();
     const problem = channel(page).locator('.problem');
     await input(page).fill('what is it?');
@@ -123,7 +110,7 @@ inBrowser('files in the browser', () => {
     expect(await input(page).inputValue()).toBe('what is it?');
   });
 
-  test('have names that are letters, and scroll nothing sideways at 320 px', async () => {
+  test('hostile file names are plain letters and scroll nothing sideways at 320 px', async () => {
     const { page, complaints } = await open({ viewport: { width: 320, height: 640 } });
     const name = `<img src=x onerror=window.hacked=1>${'x'.repeat(100)}.log`;
     await chooser(page).setInputFiles([{ ...LOG, name }, PICTURE]);

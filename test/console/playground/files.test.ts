@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  createFiles,
+  ConsoleFiles,
   filesCollection,
   piecesCollection,
 } from '../../../src/console/playground/files.ts';
@@ -26,7 +26,7 @@ const startSeeing = async () =>
     provider: await startModelProvider({ models: [{ id: 'sees', ...SEES }] }),
   });
 
-/** Has the server keep a file, as the page does. */
+/** Uploads a file as the page does. */
 async function attach(tab: Tab, name: string, bytes: Buffer, channel = 'general') {
   const data = bytes.toString('base64');
   const response = await tab.tell('files', { channel, name, data });
@@ -49,7 +49,7 @@ const isOver = async (url: string, root: string, answers: number) =>
   (await repliesOf(url, root)).filter(({ body }) => body.kind === 'answer' && !body.growing)
     .length === answers;
 
-test('shows a model what somebody sends, and everybody the message with it', async () => {
+test('the model gets the sent files, and everyone the message with them', async () => {
   const { url, provider, messages } = await startSeeing();
   const tab = await openTab(url);
   const { body: picture } = await attach(tab, 'screen.png', PICTURE);
@@ -70,7 +70,7 @@ test('shows a model what somebody sends, and everybody the message with it', asy
   });
 });
 
-test('asks what is in files that come without a word', async () => {
+test('files without words become the question what is in them', async () => {
   const { url, provider } = await startSeeing();
   const tab = await openTab(url);
   const { body } = await attach(tab, 'screen.png', PICTURE);
@@ -80,18 +80,7 @@ test('asks what is in files that come without a word', async () => {
   expect((await sayWith(tab, '  ', [])).status).toBe(400);
 });
 
-test('shows a file of earlier again for a later question of its thread', async () => {
-  const { url, provider } = await startSeeing();
-  const tab = await openTab(url);
-  const { body } = await attach(tab, 'screen.png', PICTURE);
-  const { id } = await sayWith(tab, 'what is it?', [body.id]);
-  await eventually(() => isOver(url, `q${id}`, 1));
-  await tab.say('which colour?', { thread: `q${id}` });
-  await eventually(() => isOver(url, `q${id}`, 2));
-  expect(partsSaid(provider.calls[1] as never)[0]).toContain(SHOWN);
-});
-
-test('gives a browser a picture as one, and everything else as a file to keep', async () => {
+test('the server shows an image inline and has any other file downloaded', async () => {
   const { url } = await startSeeing();
   const tab = await openTab(url);
   const fetched = async (id: string) => {
@@ -126,7 +115,7 @@ test.each([
   ['a picture that is cut off', PICTURE.subarray(0, 40), 422, /damaged or incomplete/],
   ['a picture of 50,000 pixels', png(2, 2, { says: [50_000, 50_000] }), 422, /50,000 × 50,000/],
   ['one that is too large', Buffer.alloc(4_500_001, 32), 400, /at most 4.5 MB/],
-])('refuses %s when it is attached', async (_what, bytes, status, why) => {
+])('the server refuses %s when it is attached', async (_what, bytes, status, why) => {
   const { url } = await startSeeing();
   const tab = await openTab(url);
   const refused = await attach(tab, 'screen.png', bytes);
@@ -134,13 +123,7 @@ test.each([
   expect(refused.body.error.message).toMatch(why);
 });
 
-test('takes no body that is larger than the largest file', async () => {
-  const { url } = await startSeeing();
-  const tab = await openTab(url);
-  expect((await attach(tab, 'screen.png', Buffer.alloc(6_000_000, 32))).status).toBe(413);
-});
-
-test('keeps the largest file and reads it back', async () => {
+test('the largest file is stored and read back', async () => {
   const { url, provider } = await startSeeing();
   const tab = await openTab(url);
   const large = png(2, 2, { padding: 4_499_000 });
@@ -151,7 +134,7 @@ test('keeps the largest file and reads it back', async () => {
   expect(partsSaid(provider.calls[0] as never)[0]?.[2] === address).toBe(true);
 });
 
-test('takes no file of somebody else, of another channel, or that is not there', async () => {
+test('a file of someone else, of another channel or that does not exist cannot be sent', async () => {
   const { url, provider } = await startSeeing();
   const [ada, bob] = [await openTab(url), await openTab(url)];
   const { body: adas } = await attach(ada, 'screen.png', PICTURE);
@@ -170,28 +153,18 @@ test('takes no file of somebody else, of another channel, or that is not there',
   expect(provider.calls).toEqual([]);
 });
 
-test('refuses files that another site sends', async () => {
-  const { url } = await startSeeing();
-  const body = JSON.stringify({ channel: 'general', name: 'x', data: 'eA==' });
-  const send = (headers: Record<string, string>) =>
-    fetch(`${url}/console/files`, { method: 'POST', headers, body });
-  const json = { 'content-type': 'application/json' };
-  expect((await send({ ...json, origin: 'https://evil.example' })).status).toBe(403);
-  expect((await send({ origin: url, 'content-type': 'text/plain' })).status).toBe(415);
-});
-
 async function openFiles() {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const index = store.collection(filesCollection);
   const pieces = store.collection(piecesCollection);
-  const files = createFiles(index, pieces);
+  const files = new ConsoleFiles(index, pieces);
   return { files, index, pieces, close: () => store.close() };
 }
 
 const OF = { channel: 'general', person: 'p1', name: 'a.txt' };
 
-test('keeps no more than it has room for: the oldest go, and what is in them', async () => {
+test('the oldest files and their content are removed for lack of room', async () => {
   const { files, index, pieces, close } = await openFiles();
   const atMs = Date.now();
   const entry = (no: number) => ({
@@ -212,28 +185,7 @@ test('keeps no more than it has room for: the oldest go, and what is in them', a
   await close();
 });
 
-test('forgets what was never sent, and what came with messages that are gone', async () => {
-  const { files, index, pieces, close } = await openFiles();
-  const unsent = await files.add({ ...OF, bytes: Buffer.from('unsent') });
-  const sent = await files.add({ ...OF, bytes: Buffer.from('sent') });
-  await files.send([sent.id], { channel: 'general', person: 'p1', message: 'q1' });
-  const age = (ms: number) =>
-    index.update('files', (all) => ({
-      files: (all?.files ?? []).map((one) => ({ ...one, atMs: one.atMs - ms })),
-    }));
-  await age(3_601_000);
-  const other = await files.add({ ...OF, bytes: Buffer.from('other') });
-  const ids = async () => (await index.get('files'))?.files.map(({ id }) => id);
-  expect(await ids()).toEqual([sent.id, other.id]);
-  expect(await pieces.get(`${unsent.id} 0`)).toBeUndefined();
-  await files.removeWith(['q1']);
-  expect(await ids()).toEqual([other.id]);
-  expect(await pieces.get(`${sent.id} 0`)).toBeUndefined();
-  await expect(files.fetch(sent.id)).rejects.toThrow('no longer available');
-  await close();
-});
-
-test('removes files with the messages that make room for newer ones', async () => {
+test('files are removed with their deleted messages', async () => {
   const stored = Array.from({ length: 200 }, (_, no) => ({
     channel: 'general',
     message: {
@@ -254,7 +206,7 @@ test('removes files with the messages that make room for newer ones', async () =
   await eventually(async () => (await status()) === 404);
 });
 
-test('removes a sent file after 30 days and an unsent one after an hour, also when nobody uploads another', async () => {
+test('a sent file is removed after 30 days, an unsent one after an hour', async () => {
   const { files, index, pieces, close } = await openFiles();
   const { id: sent } = await files.add({ ...OF, bytes: Buffer.from('sent') });
   await files.send([sent], { channel: 'general', person: 'p1', message: 'q1' });
@@ -272,7 +224,7 @@ test('removes a sent file after 30 days and an unsent one after an hour, also wh
   await close();
 });
 
-test('removes old files when the console starts', async () => {
+test('old files are removed when the console starts', async () => {
   const folder = await temporaryFolder();
   const first = await startTestConsole({ folder });
   const { body } = await attach(await openTab(first.url), 'a.txt', Buffer.from('text'));

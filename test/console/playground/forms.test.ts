@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
-import type { Card } from '../../../src/bot/shared/card.ts';
-import type { Message, Outcome, ShownForm } from '../../../src/console/shared/api-types.ts';
+import { expect, test } from 'vitest';
+import type { InteractionOutcome, ShownForm } from '../../../src/console/shared/api-types.ts';
 import { textOf } from '../../helpers/bot.ts';
+import { cardOf } from '../../helpers/console/messages.ts';
 import {
   listedAt,
   openTab,
@@ -24,20 +24,16 @@ async function send(
   command: string,
   values: Record<string, string>,
   more: Record<string, unknown> = {},
-): Promise<Outcome> {
+): Promise<InteractionOutcome> {
   const gesture = { id: randomUUID(), channel: 'general', command, values };
   const response = await tab.tell('forms', { ...gesture, ...more });
   if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Outcome;
+  return (await response.json()) as InteractionOutcome;
 }
 
-const cardOf = ({ body }: Message): Card => {
-  if (body.kind !== 'card') throw new Error('There is no card.');
-  return body.card;
-};
-
-describe('a command that is typed bare', () => {
-  test.each(['/monitor add', ' /MONITOR  Add  '])('opens its form: %j', async (line) => {
+test.each(['/monitor add', ' /MONITOR  Add  '])(
+  'a command typed without input opens its form: %j',
+  async (line) => {
     const { url, service } = await startTestConsole();
     const tab = await openTab(url);
     const form = await formOf(tab, line);
@@ -62,167 +58,113 @@ describe('a command that is typed bare', () => {
     });
     expect(service.monitors).toEqual([]);
     expect(await listedAt(url)).toEqual([]);
-  });
+  },
+);
 
-  test('begins with what is set, and offers what can be chosen', async () => {
-    const { url } = await startTestConsole();
-    const tab = await openTab(url);
-    const model = await formOf(tab, '/askwatch model');
-    expect(model.values).toEqual({ model: 'default' });
-    expect(model.fields['']?.[0]).toMatchObject({
-      kind: 'choice',
-      choices: expect.arrayContaining(['default', 'test-model']),
-      required: true,
-    });
-    await send(tab, 'askwatch prompt', { prompt: 'Answer\nin verse.' });
-    const prompt = await formOf(tab, '/askwatch prompt');
-    expect(prompt.values).toEqual({ prompt: 'Answer\nin verse.' });
-    expect(prompt.fields['']?.[0]?.long).toBe(true);
+test('a form begins with the current values and offers the choices', async () => {
+  const { url } = await startTestConsole();
+  const tab = await openTab(url);
+  const model = await formOf(tab, '/askwatch model');
+  expect(model.values).toEqual({ model: 'default' });
+  expect(model.fields['']?.[0]).toMatchObject({
+    kind: 'choice',
+    choices: expect.arrayContaining(['default', 'test-model']),
+    required: true,
   });
-
-  test('and only that opens one', async () => {
-    const { url } = await startTestConsole();
-    const tab = await openTab(url);
-    for (const line of [
-      '/monitor add https://shop.example',
-      'monitor add',
-      '/monitor list',
-      '/ask',
-    ]) {
-      expect((await tab.say(line)).shown, line).not.toBe('form');
-    }
-  });
+  await send(tab, 'askwatch prompt', { prompt: 'Answer\nin verse.' });
+  const prompt = await formOf(tab, '/askwatch prompt');
+  expect(prompt.values).toEqual({ prompt: 'Answer\nin verse.' });
+  expect(prompt.fields['']?.[0]?.long).toBe(true);
 });
 
-describe('a form that is sent', () => {
-  test('does what the command does, once, in the channel where it was opened', async () => {
-    const { url, service } = await startTestConsole({ channels: ['ops'] });
-    const tab = await openTab(url);
-    const id = randomUUID();
-    const values = { type: 'KEYWORD', target: 'shop.example', name: '', keyword: 'Cart' };
-    const sent = [1, 2, 3].map(() => send(tab, 'monitor add', values, { id, channel: 'ops' }));
-    const [said, ...others] = await Promise.all(sent);
-    expect(said).toMatchObject({ shown: 'channel' });
-    for (const other of others) expect(other).toEqual(said);
-    expect(service.monitors).toHaveLength(1);
-    const [message, ...more] = await listedAt(url);
-    expect(more).toEqual([]);
-    if (!message) throw new Error('There is no message.');
-    expect(message.command).toBe('/monitor add');
-    expect(message.by).toEqual((await snapshotOf(tab)).person);
-    expect(textOf(cardOf(message))).toContain('Alerts will be posted in this channel.');
-  });
-
-  test('and is not right says so beside the input', async () => {
-    const { url, service } = await startTestConsole();
-    const tab = await openTab(url);
-    for (const [values, problems] of [
-      [{ type: 'HTTP', target: '' }, { target: /“target” is missing/ }],
-      [{ type: 'HTTP', target: 'ftp://x' }, { target: /is not a web address/ }],
-      [{ type: 'KEYWORD', target: 'https://x.example' }, { keyword: /needs the text to look for/ }],
-      [
-        { type: 'HTTP', target: 'https://x.example', interval: 'soon' },
-        { interval: /Use 30s, 5m, 2h or 1d/ },
-      ],
-      [{ type: 'TELEPATHY', target: 'https://x.example' }, { type: /must be one of/ }],
-    ] as Array<[Record<string, string>, Record<string, RegExp>]>) {
-      const said = await send(tab, 'monitor add', values);
-      const [[name, pattern] = ['', /x/]] = Object.entries(problems);
-      expect([values, said]).toEqual([
-        values,
-        { shown: 'problems', problems: { [name]: expect.stringMatching(pattern) } },
-      ]);
-    }
-    expect(service.monitors).toEqual([]);
-    expect(await listedAt(url)).toEqual([]);
-  });
-
-  test('and does not work is said to its sender alone, and can be sent again', async () => {
-    const { url, service } = await startTestConsole();
-    const tab = await openTab(url);
-    const values = { type: 'HTTP', target: 'https://shop.example' };
-    service.failWith({ kind: 'status', status: 400 });
-    const said = await send(tab, 'monitor add', values);
-    expect(said.shown).toBe('refused');
-    expect(said.shown === 'refused' && textOf(said.card)).toContain('/monitor add did not work');
-    expect(await listedAt(url, tab.cookie)).toEqual([]);
-    service.recover();
-    expect(await send(tab, 'monitor add', values)).toMatchObject({ shown: 'channel' });
-  });
-
-  test('in a thread is shown there', async () => {
-    const { url, console } = await startTestConsole();
-    const card: Card = { tone: 'bad', title: 'x', parts: [] };
-    const { thread } = await console.post({ channel: 'general', card, id: 'a', attempted: false });
-    const said = await send(
-      await openTab(url),
-      'monitor add',
-      { type: 'HTTP', target: 'x.example' },
-      { thread },
-    );
-    expect(said).toEqual({ shown: 'thread', message: thread });
-  });
-
-  test('and is none is refused', async () => {
-    const { url, service } = await startTestConsole();
-    const tab = await openTab(url);
-    for (const [status, wrong] of [
-      [400, { command: 'monitor list' }],
-      [400, { command: 'toString' }],
-      [400, { command: '' }],
-      [400, { values: { target: 7 } }],
-      [400, { values: { target: 'x'.repeat(16_001) } }],
-      [400, { values: 'target' }],
-      [400, { extra: true }],
-      [404, { channel: 'none' }],
-      [404, { thread: 'none' }],
-    ] as const) {
-      const whole = { id: randomUUID(), channel: 'general', command: 'monitor add', values: {} };
-      const answer = await tab.tell('forms', { ...whole, ...wrong });
-      expect([wrong, answer.status]).toEqual([wrong, status]);
-    }
-    expect(service.monitors).toEqual([]);
-  });
+test('a line with input opens no form', async () => {
+  const { url } = await startTestConsole();
+  const tab = await openTab(url);
+  for (const line of [
+    '/monitor add https://shop.example',
+    'monitor add',
+    '/monitor list',
+    '/ask',
+  ]) {
+    expect((await tab.say(line)).shown, line).not.toBe('form');
+  }
 });
 
-describe('values that are offered while one types', () => {
-  const offered = async (url: string, input: string, typed: string) => {
-    const query = new URLSearchParams({ input, typed });
-    const response = await fetch(`${url}/console/suggestions?${query}`);
-    return (await response.json()) as Array<{ label: string; value: string }>;
-  };
+test('a submitted form runs its command once, in the channel where it was opened', async () => {
+  const { url, service } = await startTestConsole({ channels: ['ops'] });
+  const tab = await openTab(url);
+  const id = randomUUID();
+  const values = { type: 'KEYWORD', target: 'shop.example', name: '', keyword: 'Cart' };
+  const sent = [1, 2, 3].map(() => send(tab, 'monitor add', values, { id, channel: 'ops' }));
+  const [said, ...others] = await Promise.all(sent);
+  expect(said).toMatchObject({ shown: 'channel' });
+  for (const other of others) expect(other).toEqual(said);
+  expect(service.monitors).toHaveLength(1);
+  const [message, ...more] = await listedAt(url);
+  expect(more).toEqual([]);
+  if (!message) throw new Error('There is no message.');
+  expect(message.command).toBe('/monitor add');
+  expect(message.by).toEqual((await snapshotOf(tab)).person);
+  expect(textOf(cardOf(message))).toContain('Alerts will be posted in this channel.');
+});
 
-  test('are monitors by their ids, filters by names, and models', async () => {
-    const { url, service } = await startTestConsole();
-    const shop = service.add({ name: 'Shop' });
-    service.add({ name: 'Blog', target: 'https://blog.example' });
-    const list = await eventually(async () => {
-      const found = await offered(url, 'monitor', 'sho');
-      return found.length > 0 && found;
-    });
-    expect(list).toMatchObject([{ value: shop.id, label: expect.stringContaining('Shop') }]);
-    expect(await offered(url, 'filter', 'blo')).toMatchObject([{ value: 'Blog' }]);
-    expect(await offered(url, 'model', 'T-MOD')).toMatchObject([{ value: 'test-model' }]);
-    expect(await offered(url, 'question', '')).toEqual([]);
-    expect(await offered(url, '__proto__', '')).toEqual([]);
-  });
+test('an unknown or oversized form is refused', async () => {
+  const { url, service } = await startTestConsole();
+  const tab = await openTab(url);
+  for (const [status, wrong] of [
+    [400, { command: 'monitor list' }],
+    [400, { command: 'toString' }],
+    [400, { command: '' }],
+    [400, { values: { target: 7 } }],
+    [400, { values: { target: 'x'.repeat(16_001) } }],
+    [400, { values: 'target' }],
+    [400, { extra: true }],
+    [404, { channel: 'none' }],
+    [404, { thread: 'none' }],
+  ] as const) {
+    const whole = { id: randomUUID(), channel: 'general', command: 'monitor add', values: {} };
+    const answer = await tab.tell('forms', { ...whole, ...wrong });
+    expect([wrong, answer.status]).toEqual([wrong, status]);
+  }
+  expect(service.monitors).toEqual([]);
+});
 
-  test('are twenty at most, each once and in a size', async () => {
-    const { url, service } = await startTestConsole();
-    for (let index = 0; index < 30; index++) service.add({ name: `Shop ${index}` });
-    for (const _ of [1, 2]) service.add({ name: 'Same' });
-    service.add({ name: 'x'.repeat(5_000) });
-    const list = await eventually(async () => {
-      const found = await offered(url, 'monitor', 'shop ');
-      return found.length > 0 && found;
-    });
-    expect(list).toHaveLength(20);
-    expect(await offered(url, 'filter', 'same')).toHaveLength(1);
-    expect(await offered(url, 'filter', 'xxx')).toEqual([]);
-    const [long] = await offered(url, 'monitor', 'xxx');
-    expect(long?.label.length).toBe(300);
-    expect((await fetch(`${url}/console/suggestions?input=${'x'.repeat(51)}&typed=`)).status).toBe(
-      400,
-    );
+const offered = async (url: string, input: string, typed: string) => {
+  const query = new URLSearchParams({ input, typed });
+  const response = await fetch(`${url}/console/suggestions?${query}`);
+  return (await response.json()) as Array<{ label: string; value: string }>;
+};
+
+test('the server offers monitors by id, filters by name, and models', async () => {
+  const { url, service } = await startTestConsole();
+  const shop = service.add({ name: 'Shop' });
+  service.add({ name: 'Blog', target: 'https://blog.example' });
+  const list = await eventually(async () => {
+    const found = await offered(url, 'monitor', 'sho');
+    return found.length > 0 && found;
   });
+  expect(list).toMatchObject([{ value: shop.id, label: expect.stringContaining('Shop') }]);
+  expect(await offered(url, 'filter', 'blo')).toMatchObject([{ value: 'Blog' }]);
+  expect(await offered(url, 'model', 'T-MOD')).toMatchObject([{ value: 'test-model' }]);
+  expect(await offered(url, 'question', '')).toEqual([]);
+  expect(await offered(url, '__proto__', '')).toEqual([]);
+});
+
+test('the server offers twenty values at most, each once and cut to a size', async () => {
+  const { url, service } = await startTestConsole();
+  for (let index = 0; index < 30; index++) service.add({ name: `Shop ${index}` });
+  for (const _ of [1, 2]) service.add({ name: 'Same' });
+  service.add({ name: 'x'.repeat(5_000) });
+  const list = await eventually(async () => {
+    const found = await offered(url, 'monitor', 'shop ');
+    return found.length > 0 && found;
+  });
+  expect(list).toHaveLength(20);
+  expect(await offered(url, 'filter', 'same')).toHaveLength(1);
+  expect(await offered(url, 'filter', 'xxx')).toEqual([]);
+  const [long] = await offered(url, 'monitor', 'xxx');
+  expect(long?.label.length).toBe(300);
+  expect((await fetch(`${url}/console/suggestions?input=${'x'.repeat(51)}&typed=`)).status).toBe(
+    400,
+  );
 });

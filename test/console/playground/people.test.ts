@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
-import type { Invocation } from '../../../src/bot/shared/invocation.ts';
-import { openPeople, peopleCollection } from '../../../src/console/playground/people.ts';
-import type { Message, Someone } from '../../../src/console/shared/api-types.ts';
+import { People, peopleCollection } from '../../../src/console/playground/people.ts';
+import type { ConsolePerson } from '../../../src/console/shared/api-types.ts';
 import type { HttpReply, HttpRequest } from '../../../src/http/server-types.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { privateMessages } from '../../helpers/console/messages.ts';
 import {
   listedAt,
   openTab,
@@ -19,17 +19,8 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const me = async (tab: Tab) => (await snapshotOf(tab)).person;
 
-/** What a tab was told for its reader only, at the top of the channel or in a thread. */
-const privately = (tab: Tab): Message[] =>
-  tab.heard
-    .flatMap((event) => {
-      if (event.kind === 'reply') return [event.reply];
-      return event.kind === 'message' ? [event.listed.message] : [];
-    })
-    .filter((message) => message.private);
-
-/** Everyone hears of this: what came before it was heard by whoever was to hear it. */
-async function everyoneHears(from: Tab, ...tabs: Tab[]) {
+/** Waits for a public message, so that all earlier events have arrived. */
+async function waitForEveryone(from: Tab, ...tabs: Tab[]) {
   const said = await from.say('/monitor list');
   const id = said.shown === 'channel' ? said.message : '';
   for (const tab of tabs) await eventually(() => JSON.stringify(tab.heard).includes(id));
@@ -37,289 +28,225 @@ async function everyoneHears(from: Tab, ...tabs: Tab[]) {
 
 const renamed = (tab: Tab, name: string) => tab.tell('name', { name });
 
-describe('each browser', () => {
-  test('is a person of its own, by a cookie that no script reads and no other site sends', async () => {
-    const { url } = await startTestConsole();
-    const response = await fetch(`${url}/console/threads/none`);
-    const [cookie = ''] = response.headers.getSetCookie();
-    expect(cookie).toMatch(/^askwatch-person=[\w-]{43}; /);
-    expect(cookie).toMatch(/; HttpOnly/);
-    expect(cookie).toMatch(/; SameSite=Strict/);
-    expect(cookie).toMatch(/; Path=\/;/);
-    expect(cookie).toMatch(/; Max-Age=34560000/);
-    expect(cookie).not.toMatch(/Secure/);
-    const headers = { 'x-forwarded-proto': 'https' };
-    const proxied = await fetch(`${url}/console/threads/none`, { headers });
-    expect(proxied.headers.getSetCookie()[0]).toMatch(/; Secure/);
+test('each browser is a person, known by a cookie that no script reads and no other site sends', async () => {
+  const { url } = await startTestConsole();
+  const response = await fetch(`${url}/console/threads/none`);
+  const [cookie = ''] = response.headers.getSetCookie();
+  expect(cookie).toMatch(/^askwatch-person=[\w-]{43}; /);
+  expect(cookie).toMatch(/; HttpOnly/);
+  expect(cookie).toMatch(/; SameSite=Strict/);
+  expect(cookie).toMatch(/; Path=\/;/);
+  expect(cookie).toMatch(/; Max-Age=34560000/);
+  expect(cookie).not.toMatch(/Secure/);
+  const headers = { 'x-forwarded-proto': 'https' };
+  const proxied = await fetch(`${url}/console/threads/none`, { headers });
+  expect(proxied.headers.getSetCookie()[0]).toMatch(/; Secure/);
 
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    const second = await openTab(url, { cookie: `other=1; ${ann.cookie}; more=2` });
-    expect(await me(second)).toEqual(await me(ann));
-    expect((await me(bob)).id).not.toBe((await me(ann)).id);
-    expect((await me(bob)).name).not.toBe((await me(ann)).name);
-    const again = await fetch(`${url}/console/threads/none`, { headers: { cookie: ann.cookie } });
-    expect(again.headers.getSetCookie()).toEqual([]);
-  });
-
-  test('that brings something else is given a cookie', async () => {
-    const { url } = await startTestConsole();
-    const others = ['askwatch-person=short', 'askwatch-person=', 'askwatch-person=<script>', 'x'];
-    for (const cookie of others) {
-      const tab = await openTab(url, { cookie });
-      expect(tab.cookie).toMatch(/; askwatch-person=[\w-]{43}$/);
-    }
-  });
-
-  test('stays the same person over a restart, and what is stored lets nobody be them', async () => {
-    const folder = await temporaryFolder();
-    const before = await startTestConsole({ folder });
-    const tab = await openTab(before.url);
-    await tab.say('/monitor list');
-    const person = await me(tab);
-    await before.stop();
-    const { log } = recordingLog();
-    const store = await openLowdbStore({ folder, log });
-    const kept = JSON.stringify(await store.collection(peopleCollection).list());
-    await store.close();
-    expect(kept).toContain(person.id);
-    expect(kept).not.toContain(tab.cookie.split('=')[1]);
-    const after = await startTestConsole({ folder });
-    expect(await me(await openTab(after.url, { cookie: tab.cookie }))).toEqual(person);
-  });
-
-  test('is stored when it first says something, and not for looking', async () => {
-    const folder = await temporaryFolder();
-    const started = await startTestConsole({ folder });
-    const { url } = started;
-    const other = await openTab(url);
-    for (let count = 0; count < 300; count++) {
-      const tab = count % 10 === 0 ? await openTab(url) : undefined;
-      await fetch(`${url}/console/threads/none`);
-      tab?.close();
-    }
-    const dismissal = { method: 'POST', body: JSON.stringify({ message: 'none' }) };
-    const headers = { 'content-type': 'application/json', origin: url };
-    await fetch(`${url}/console/dismissals`, { ...dismissal, headers });
-    const first = await openTab(url);
-    const before = await me(first);
-    expect((await snapshotOf(first)).people).toEqual([]);
-    await first.say('/monitor list');
-    // Under the name that the page has shown all along.
-    await eventually(() => other.heard.some((event) => event.kind === 'person'));
-    expect(other.heard.filter(({ kind }) => kind === 'person')).toEqual([
-      { kind: 'person', person: before },
-    ]);
-    await started.stop();
-    const { log } = recordingLog();
-    const store = await openLowdbStore({ folder, log });
-    const kept = await store.collection(peopleCollection).list();
-    expect(kept.map(({ document: { id, name } }) => ({ id, name }))).toEqual([before]);
-    await store.close();
-  });
-
-  test('reaches the bot with its own id and name', async () => {
-    const { url, console, bot: real } = await startTestConsole();
-    const heard: Invocation[] = [];
-    const bot: Bot = {
-      ...real,
-      dispatch(invocation, onStored) {
-        heard.push(invocation);
-        return real.dispatch(invocation, onStored);
-      },
-    };
-    await console.start(bot);
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    await renamed(ann, 'Ann');
-    await ann.say('/monitor list');
-    await bob.say('/monitor list');
-    const named = heard.map(({ person: { id, name } }) => ({ id, name }));
-    expect(named).toEqual([{ ...(await me(ann)), name: 'Ann' }, await me(bob)]);
-  });
+  const [ann, bob] = [await openTab(url), await openTab(url)];
+  const second = await openTab(url, { cookie: `other=1; ${ann.cookie}; more=2` });
+  expect(await me(second)).toEqual(await me(ann));
+  expect((await me(bob)).id).not.toBe((await me(ann)).id);
+  expect((await me(bob)).name).not.toBe((await me(ann)).name);
+  const again = await fetch(`${url}/console/threads/none`, { headers: { cookie: ann.cookie } });
+  expect(again.headers.getSetCookie()).toEqual([]);
 });
 
-describe('several people', () => {
-  test('write in one thread, and everyone sees who wrote what, in order', async () => {
-    const { url, provider } = await startTestConsole();
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    const [a, b] = [await me(ann), await me(bob)];
-    const said = await ann.say('/ask first?');
-    const thread = said.shown === 'thread' ? said.message : '';
-    const whole = (replies: number) =>
-      eventually(async () => {
-        const all = await repliesOf(url, thread);
-        const { body } = all.at(-1) ?? {};
-        return all.length === replies && body?.kind === 'answer' && !body.growing && all;
-      });
-    await whole(1);
-    await bob.say('second?', { thread });
-    await whole(3);
-    await ann.say('/monitor list', { thread });
-    const replies = await eventually(async () => {
-      const all = await repliesOf(url, thread);
-      return all.length === 4 && all;
-    });
-    const [question] = await listedAt(url);
-    expect(question?.author).toEqual({ kind: 'person', ...a });
-    const who = replies.map(({ author, by }) => (author.kind === 'person' ? author.id : by?.id));
-    expect(who).toEqual([undefined, b.id, undefined, a.id]);
-    const told: Array<{ content: string }> = provider.calls.at(-1)?.body.messages ?? [];
-    expect(told.map(({ content }) => content)).toEqual(
-      expect.arrayContaining(['first?', 'second?']),
-    );
-  });
-
-  test('never get the outcome of each other’s actions, though they guess their ids', async () => {
-    const { url } = await startTestConsole();
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    const id = '00000000-0000-4000-8000-000000000001';
-    expect(await ann.say('/ask private=true secret?', { id })).toMatchObject({ shown: 'channel' });
-    expect(await bob.say('/ask private=true secret?', { id })).toEqual({ shown: 'nothing' });
-  });
+test('a browser with an unusable cookie gets a new one', async () => {
+  const { url } = await startTestConsole();
+  const others = ['askwatch-person=short', 'askwatch-person=', 'askwatch-person=<script>', 'x'];
+  for (const cookie of others) {
+    const tab = await openTab(url, { cookie });
+    expect(tab.cookie).toMatch(/; askwatch-person=[\w-]{43}$/);
+  }
 });
 
-describe('what is private', () => {
-  test('is seen in all tabs of its person, also in one that is opened later, and by nobody else', async () => {
-    const { url } = await startTestConsole();
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    const second = await openTab(url, { cookie: ann.cookie });
-    await ann.say('/monitor show nothing');
-    for (const tab of [ann, second]) await eventually(() => privately(tab).length === 1);
-    await everyoneHears(bob, bob);
-    expect(privately(bob)).toEqual([]);
-    const [own] = await listedAt(url, ann.cookie);
-    expect(own).toEqual(privately(ann)[0]);
-    expect((await listedAt(url, bob.cookie)).some((message) => message.private)).toBe(false);
-  });
-
-  test('stays in its thread for its person, and is dismissed by them only, in every tab', async () => {
-    const { url, console } = await startTestConsole();
-    const card = { tone: 'info' as const, title: 'x', parts: [] };
-    const { thread } = await console.post({ channel: 'general', card, id: 'a', attempted: false });
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    await ann.say('/monitor show nothing', { thread });
-    const [own] = await eventually(() => privately(ann).length > 0 && privately(ann));
-    expect(await repliesOf(url, thread, ann.cookie)).toEqual([own]);
-    expect(await repliesOf(url, thread, bob.cookie)).toEqual([]);
-
-    const dismissal = { message: own?.id };
-    expect((await bob.tell('dismissals', dismissal)).status).toBe(200);
-    expect(await repliesOf(url, thread, ann.cookie)).toEqual([own]);
-    const second = await openTab(url, { cookie: ann.cookie });
-    expect((await ann.tell('dismissals', dismissal)).status).toBe(200);
-    await eventually(() => second.heard.some(({ kind }) => kind === 'removed'));
-    expect(await repliesOf(url, thread, ann.cookie)).toEqual([]);
-    await everyoneHears(bob, bob);
-    expect(bob.heard.some(({ kind }) => kind === 'removed')).toBe(false);
-  });
-
-  test('goes on growing for a person who comes back in the middle of it', async () => {
-    const { url, provider } = await startTestConsole();
-    provider.answerWith(['Just ', 'between us.']);
-    const goOn = provider.holdChunks(1);
-    const ann = await openTab(url);
-    await ann.say('/ask private=true what?');
-    await eventually(() => ann.heard.some(({ kind }) => kind === 'text'));
-    ann.close();
-    const again = await openTab(url, { cookie: ann.cookie });
-    const [growing] = (await snapshotOf(again)).messages;
-    expect(growing?.message.body).toMatchObject({ text: 'Just ', growing: true });
-    goOn();
-    const { body } = await eventually(() => privately(again).at(-1));
-    expect(body).toMatchObject({ text: 'Just between us.', growing: false });
-  });
-
-  test('is reported to the bot when nobody is there to see it', async () => {
-    const { url, console, bot: real, provider } = await startTestConsole();
-    let notShown = 0;
-    const bot: Bot = {
-      ...real,
-      async dispatch(invocation, onStored) {
-        const reply = await real.dispatch(invocation, onStored);
-        if (reply.kind !== 'answer') return reply;
-        return {
-          ...reply,
-          notShown() {
-            notShown += 1;
-          },
-        };
-      },
-    };
-    await console.start(bot);
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    await ann.say('/ask private=true seen?');
-    await eventually(() =>
-      privately(ann).some(({ body }) => body.kind === 'answer' && !body.growing),
-    );
-    expect(notShown).toBe(0);
-    const goOn = provider.holdChunks();
-    await bob.say('/ask private=true unseen?');
-    bob.close();
-    await everyoneHears(ann, ann);
-    goOn();
-    await eventually(() => notShown === 1);
-  });
-
-  test('an answer that could not be shared can be shared later', async () => {
-    const { url, messages } = await startTestConsole();
-    const ann = await openTab(url);
-    await ann.say('/ask private=true why?');
-    const quiet = await eventually(() =>
-      privately(ann).find(({ body }) => body.kind === 'answer' && !body.growing),
-    );
-    const { update } = messages;
-    messages.update = () => Promise.reject(new Error('the disk is full'));
-    await expect(ann.press(quiet, 'Share')).rejects.toThrow('503');
-    messages.update = update;
-    expect(await ann.press(quiet, 'Share')).toMatchObject({ shown: 'thread' });
-  });
+test('a browser stays the same person over a restart, and the stored data does not contain its cookie', async () => {
+  const folder = await temporaryFolder();
+  const before = await startTestConsole({ folder });
+  const tab = await openTab(before.url);
+  await tab.say('/monitor list');
+  const person = await me(tab);
+  await before.stop();
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  const kept = JSON.stringify(await store.collection(peopleCollection).list());
+  await store.close();
+  expect(kept).toContain(person.id);
+  expect(kept).not.toContain(tab.cookie.split('=')[1]);
+  const after = await startTestConsole({ folder });
+  expect(await me(await openTab(after.url, { cookie: tab.cookie }))).toEqual(person);
 });
 
-describe('a name', () => {
-  test('is cleaned, told to everyone and kept over a restart', async () => {
-    const folder = await temporaryFolder();
-    const before = await startTestConsole({ folder });
-    const [ann, bob] = [await openTab(before.url), await openTab(before.url)];
-    const { id } = await me(ann);
-    const answer = await renamed(ann, '  Ann\u202e\u0000 \n  Lee ');
-    const person = { id, name: 'Ann Lee' };
-    expect((await answer.json()) as Someone).toEqual(person);
-    await eventually(() =>
-      bob.heard.some((event) => event.kind === 'person' && event.person.name === 'Ann Lee'),
-    );
-    await before.stop();
-    const after = await startTestConsole({ folder });
-    const { people } = await snapshotOf(await openTab(after.url, { cookie: bob.cookie }));
-    expect(people).toContainEqual(person);
-  });
-
-  test('that cannot be is refused with a sentence', async () => {
-    const { url } = await startTestConsole();
-    const [ann, bob] = [await openTab(url), await openTab(url)];
-    await renamed(bob, 'Bob');
-    for (const name of ['', '   ', '\u200b\u202e', 'x'.repeat(33), 'Bob', 'bOB', 'askwatch']) {
-      const answer = await renamed(ann, name);
-      expect([name, answer.status]).toEqual([name, 422]);
-      const { error } = (await answer.json()) as { error: { message: string } };
-      expect(error.message).toMatch(/Names have 1 to 32 characters|Choose another name/);
-    }
-  });
-
-  test('may have 32 characters of any script, and whoever changes nothing keeps it', async () => {
-    const { url } = await startTestConsole();
-    const ann = await openTab(url);
-    for (const name of ['👩'.repeat(32), '安', 'Ann', 'Ann']) {
-      expect([name, (await renamed(ann, name)).status]).toEqual([name, 200]);
-    }
-  });
+test('a browser is stored when it first writes something, and not for visits', async () => {
+  const folder = await temporaryFolder();
+  const started = await startTestConsole({ folder });
+  const { url } = started;
+  const other = await openTab(url);
+  for (let count = 0; count < 300; count++) {
+    const tab = count % 10 === 0 ? await openTab(url) : undefined;
+    await fetch(`${url}/console/threads/none`);
+    tab?.close();
+  }
+  const dismissal = { method: 'POST', body: JSON.stringify({ message: 'none' }) };
+  const headers = { 'content-type': 'application/json', origin: url };
+  await fetch(`${url}/console/dismissals`, { ...dismissal, headers });
+  const first = await openTab(url);
+  const before = await me(first);
+  expect((await snapshotOf(first)).people).toEqual([]);
+  await first.say('/monitor list');
+  // The name that the page has shown from the start.
+  await eventually(() => other.heard.some((event) => event.kind === 'person'));
+  expect(other.heard.filter(({ kind }) => kind === 'person')).toEqual([
+    { kind: 'person', person: before },
+  ]);
+  await started.stop();
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  const kept = await store.collection(peopleCollection).list();
+  expect(kept.map(({ document: { id, name } }) => ({ id, name }))).toEqual([before]);
+  await store.close();
 });
 
-test('those who were not here for longest are forgotten', async () => {
+test('nobody gets the outcome of another person’s interaction by its id', async () => {
+  const { url } = await startTestConsole();
+  const [ann, bob] = [await openTab(url), await openTab(url)];
+  const id = '00000000-0000-4000-8000-000000000001';
+  expect(await ann.say('/ask private=true secret?', { id })).toMatchObject({ shown: 'channel' });
+  expect(await bob.say('/ask private=true secret?', { id })).toEqual({ shown: 'nothing' });
+});
+
+test('all tabs of a person show a private message, and nobody else’s', async () => {
+  const { url } = await startTestConsole();
+  const [ann, bob] = [await openTab(url), await openTab(url)];
+  const second = await openTab(url, { cookie: ann.cookie });
+  await ann.say('/monitor show nothing');
+  for (const tab of [ann, second]) await eventually(() => privateMessages(tab).length === 1);
+  await waitForEveryone(bob, bob);
+  expect(privateMessages(bob)).toEqual([]);
+  const [own] = await listedAt(url, ann.cookie);
+  expect(own).toEqual(privateMessages(ann)[0]);
+  expect((await listedAt(url, bob.cookie)).some((message) => message.private)).toBe(false);
+});
+
+test('only its person can dismiss a private message of a thread, in all their tabs', async () => {
+  const { url, console } = await startTestConsole();
+  const card = { tone: 'info' as const, title: 'x', parts: [] };
+  const { thread } = await console.post({ channel: 'general', card, id: 'a', attempted: false });
+  const [ann, bob] = [await openTab(url), await openTab(url)];
+  await ann.say('/monitor show nothing', { thread });
+  const [own] = await eventually(() => privateMessages(ann).length > 0 && privateMessages(ann));
+  expect(await repliesOf(url, thread, ann.cookie)).toEqual([own]);
+  expect(await repliesOf(url, thread, bob.cookie)).toEqual([]);
+
+  const dismissal = { message: own?.id };
+  expect((await bob.tell('dismissals', dismissal)).status).toBe(200);
+  expect(await repliesOf(url, thread, ann.cookie)).toEqual([own]);
+  const second = await openTab(url, { cookie: ann.cookie });
+  expect((await ann.tell('dismissals', dismissal)).status).toBe(200);
+  await eventually(() => second.heard.some(({ kind }) => kind === 'removed'));
+  expect(await repliesOf(url, thread, ann.cookie)).toEqual([]);
+  await waitForEveryone(bob, bob);
+  expect(bob.heard.some(({ kind }) => kind === 'removed')).toBe(false);
+});
+
+test('a private answer keeps growing for a person who reconnects', async () => {
+  const { url, provider } = await startTestConsole();
+  provider.answerWith(['Just ', 'between us.']);
+  const goOn = provider.holdChunks(1);
+  const ann = await openTab(url);
+  await ann.say('/ask private=true what?');
+  await eventually(() => ann.heard.some(({ kind }) => kind === 'text'));
+  ann.close();
+  const again = await openTab(url, { cookie: ann.cookie });
+  const [growing] = (await snapshotOf(again)).messages;
+  expect(growing?.message.body).toMatchObject({ text: 'Just ', growing: true });
+  goOn();
+  const { body } = await eventually(() => privateMessages(again).at(-1));
+  expect(body).toMatchObject({ text: 'Just between us.', growing: false });
+});
+
+test('the bot hears of a private answer that nobody could see', async () => {
+  const { url, console, bot: real, provider } = await startTestConsole();
+  let notShown = 0;
+  const bot: Bot = {
+    ...real,
+    async dispatch(invocation, onStored) {
+      const reply = await real.dispatch(invocation, onStored);
+      if (reply.kind !== 'answer') return reply;
+      return {
+        ...reply,
+        notShown() {
+          notShown += 1;
+        },
+      };
+    },
+  };
+  await console.start(bot);
+  const [ann, bob] = [await openTab(url), await openTab(url)];
+  await ann.say('/ask private=true seen?');
+  await eventually(() =>
+    privateMessages(ann).some(({ body }) => body.kind === 'answer' && !body.growing),
+  );
+  expect(notShown).toBe(0);
+  const goOn = provider.holdChunks();
+  await bob.say('/ask private=true unseen?');
+  bob.close();
+  await waitForEveryone(ann, ann);
+  goOn();
+  await eventually(() => notShown === 1);
+});
+
+test('an answer that could not be shared can be shared later', async () => {
+  const { url, messages } = await startTestConsole();
+  const ann = await openTab(url);
+  await ann.say('/ask private=true why?');
+  const quiet = await eventually(() =>
+    privateMessages(ann).find(({ body }) => body.kind === 'answer' && !body.growing),
+  );
+  const { update } = messages;
+  messages.update = () => Promise.reject(new Error('the disk is full'));
+  await expect(ann.press(quiet, 'Share')).rejects.toThrow('503');
+  messages.update = update;
+  expect(await ann.press(quiet, 'Share')).toMatchObject({ shown: 'thread' });
+});
+
+test('a new name is cleaned, sent to everyone and kept over a restart', async () => {
+  const folder = await temporaryFolder();
+  const before = await startTestConsole({ folder });
+  const [ann, bob] = [await openTab(before.url), await openTab(before.url)];
+  const { id } = await me(ann);
+  const answer = await renamed(ann, '  Ann\u202e\u0000 \n  Lee ');
+  const person = { id, name: 'Ann Lee' };
+  expect((await answer.json()) as ConsolePerson).toEqual(person);
+  await eventually(() =>
+    bob.heard.some((event) => event.kind === 'person' && event.person.name === 'Ann Lee'),
+  );
+  await before.stop();
+  const after = await startTestConsole({ folder });
+  const { people } = await snapshotOf(await openTab(after.url, { cookie: bob.cookie }));
+  expect(people).toContainEqual(person);
+});
+
+test('a name that is not allowed or taken is refused with a sentence', async () => {
+  const { url } = await startTestConsole();
+  const [ann, bob] = [await openTab(url), await openTab(url)];
+  await renamed(bob, 'Bob');
+  expect((await renamed(ann, '👩'.repeat(32))).status).toBe(200);
+  for (const name of ['', '   ', '\u200b\u202e', 'x'.repeat(33), 'Bob', 'bOB', 'askwatch']) {
+    const answer = await renamed(ann, name);
+    expect([name, answer.status]).toEqual([name, 422]);
+    const { error } = (await answer.json()) as { error: { message: string } };
+    expect(error.message).toMatch(/Names have 1 to 32 characters|Choose another name/);
+  }
+});
+
+test('the people who have been away longest are evicted', async () => {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const collection = store.collection(peopleCollection);
   let nowMs = 0;
   const options = { streams: { send() {} }, log, nowMs: () => nowMs, maxPeople: 3 };
-  const people = await openPeople(collection, options);
+  const people = await People.open(collection, options);
   const come = async (letter: string) => {
     nowMs += 100_000_000;
     const request = { headers: { cookie: `askwatch-person=${letter.repeat(43)}` } } as HttpRequest;

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Message, Outcome, ShownForm } from '../../../src/console/shared/api-types.ts';
+import type {
+  InteractionOutcome,
+  Message,
+  ShownForm,
+} from '../../../src/console/shared/api-types.ts';
 import { textOf } from '../../helpers/bot.ts';
 import {
   openTab,
@@ -12,8 +16,8 @@ import { eventually } from '../../helpers/eventually.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** What only this tab was told in cards, with what stands over each. */
-const told = ({ heard }: Tab) =>
+/** Private cards that this tab received, with their commands. */
+const privateCards = ({ heard }: Tab) =>
   heard.flatMap((event) => {
     const message: Message | undefined =
       event.kind === 'reply'
@@ -41,22 +45,22 @@ async function send(
   tab: Tab,
   { command, carried = {} }: ShownForm,
   { thread, ...values }: Record<string, string>,
-): Promise<Outcome> {
+): Promise<InteractionOutcome> {
   const gesture = { id: randomUUID(), channel: 'general', ...(thread && { thread }) };
   const response = await tab.tell('forms', {
     ...gesture,
     command,
     values: { ...values, ...carried },
   });
-  return (await response.json()) as Outcome;
+  return (await response.json()) as InteractionOutcome;
 }
 
-const formOf = (outcome: Outcome): ShownForm => {
+const formOf = (outcome: InteractionOutcome): ShownForm => {
   if (outcome.shown !== 'form') throw new Error(`There is no form, but ${outcome.shown}.`);
   return outcome.form;
 };
 
-test('👎 counts, and its outcome is the form that asks what was wrong', async () => {
+test('a press of 👎 counts and opens the form that asks for the reason', async () => {
   const { url } = await startTestConsole();
   const tab = await openTab(url);
   const { thread, answer } = await ask(tab, url);
@@ -70,7 +74,7 @@ test('👎 counts, and its outcome is the form that asks what was wrong', async 
     ['reason', false],
     ['what', false],
   ]);
-  await eventually(() => told(tab).some(({ text }) => text.includes('rated 👎')));
+  await eventually(() => privateCards(tab).some(({ text }) => text.includes('rated 👎')));
   expect(await send(tab, form, { thread, what: 'x'.repeat(1_001) })).toEqual({
     shown: 'problems',
     problems: { what: '“what” is too long: at most 1000 characters.' },
@@ -79,21 +83,21 @@ test('👎 counts, and its outcome is the form that asks what was wrong', async 
     ...{ shown: 'thread', message: thread },
   });
   const thanks = await eventually(() =>
-    told(tab).find(({ text }) => text.includes('Your comment is saved')),
+    privateCards(tab).find(({ text }) => text.includes('Your comment is saved')),
   );
-  // Nobody can type it.
+  // Nobody can type this command.
   expect(thanks.command).toBeUndefined();
   const usage = formless(await tab.say('/askwatch usage'));
   expect(usage.shown).toBe('channel');
-  await eventually(() => told(tab).some(({ text }) => text.includes('👍 0 · 👎 1')));
+  await eventually(() => privateCards(tab).some(({ text }) => text.includes('👍 0 · 👎 1')));
 });
 
-const formless = (outcome: Outcome) => {
+const formless = (outcome: InteractionOutcome) => {
   expect(outcome.shown).not.toBe('form');
   return outcome;
 };
 
-test('of a private answer nothing is written, unless its asker chooses that', async () => {
+test('a rating of a private answer stores nothing of it unless its person chooses that', async () => {
   const folder = await temporaryFolder();
   const { url, provider } = await startTestConsole({ folder });
   const [tab, other] = [await openTab(url), await openTab(url)];
@@ -107,11 +111,11 @@ test('of a private answer nothing is written, unless its asker chooses that', as
   const form = formOf(await tab.press(quiet, '👎'));
   expect(form.fields['']?.map(({ name }) => name)).toEqual(['reason', 'what', 'keep']);
   await send(tab, form, { what: 'a kiwi it is' });
-  await eventually(() => told(tab).some(({ text }) => text.includes('not what you wrote')));
+  await eventually(() => privateCards(tab).some(({ text }) => text.includes('not what you wrote')));
   for (const text of ['dragonfruit', 'pitaya', 'kiwi']) {
     expect(await filesWith(text, folder)).toEqual([]);
   }
-  // Somebody else's.
+  // Another person can't store it.
   const stolen = await send(other, form, { keep: 'the question and the answer, too' });
   expect(JSON.stringify(stolen)).toContain('no longer remembers this answer');
   expect(await filesWith('dragonfruit', folder)).toEqual([]);

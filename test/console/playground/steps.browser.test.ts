@@ -15,11 +15,10 @@ const running = (what: string, id = what) =>
 const over = (what: string, more: Partial<AnswerStep> = {}) =>
   ({ kind: 'step', step: { id: what, what, state: 'done', ...more } }) as const;
 
-/** The small lines of the answer. */
 const lines = (page: Page) => thread(page).locator('.footer').allTextContents();
 
 inBrowser('what is looked at for an answer, in the browser', () => {
-  test('stands beside the dots, then below the text, and at its end with what was found and links', async () => {
+  test('a look-up is shown next to the dots, then below the text, and at the end with its result and link', async () => {
     const { give, ...at } = await startGiving();
     const { page, complaints } = await openPage(at);
     await say(page, '/ask why?');
@@ -50,7 +49,7 @@ inBrowser('what is looked at for an answer, in the browser', () => {
   });
 
   test.each(['light', 'dark'] as const)(
-    'is letters, whatever a monitor is called, and scrolls nothing sideways at 320 px in %s',
+    'hostile look-ups are plain letters and scroll nothing sideways at 320 px in %s',
     async (colorScheme) => {
       const { give, ...at } = await startGiving();
       const { page, complaints } = await openPage(at, {

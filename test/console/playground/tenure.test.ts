@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { textCard } from '../../../src/bot/shared/card.ts';
 import { toAsker } from '../../../src/bot/shared/invocation.ts';
 import { createConsole } from '../../../src/console/console.ts';
@@ -27,7 +27,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 const card = (title: string) => textCard('info', title, '');
 const post = (title: string) => ({ channel: 'general', card: card(title), id: title });
 
-/** A console without a playground yet, and the routes that it has added. */
+/** A console without a playground, and its routes. */
 async function startServed() {
   const { log } = recordingLog();
   const store = sharedStore(await openLowdbStore({ folder: await temporaryFolder(), log }));
@@ -59,7 +59,7 @@ async function startServed() {
 
 const place = { id: randomUUID(), channel: 'general' };
 
-/** Bodies that the routes take, so that only a missing playground can refuse them. */
+/** Valid bodies, so that only the missing playground can be the reason for a refusal. */
 const BODIES: Record<string, object> = {
   '/console/sayings': saying('/monitor list'),
   '/console/presses': { ...place, message: 'a1', action: 'incident check?incident=x' },
@@ -70,115 +70,114 @@ const BODIES: Record<string, object> = {
   '/console/channels': { name: 'ops' },
 };
 
-describe('without the bot', () => {
-  test('just the paths of the playground are not open', async () => {
-    const { url, routes } = await startServed();
-    const asked = routes.filter(({ method }) => method === 'GET' || method === 'POST');
-    for (const { method, url: route } of asked) {
-      const path = route.replace(':id', randomUUID()).replace(/:\w+/, 'general');
-      const query = path.endsWith('/messages') ? '?before=x' : '?input=monitor&typed=';
-      const response =
-        method === 'GET'
-          ? await fetch(url + path + query)
-          : await fetch(url + path, {
-              ...{ method, headers: { 'content-type': 'application/json', origin: url } },
-              body: JSON.stringify(BODIES[path] ?? {}),
-            });
-      // The server answers so for each path and the methods that it does not have.
-      if (response.status === 405) continue;
-      const body = await response.text();
-      const isOpen = !(response.status === 503 && body.includes('not_open'));
-      if (!isOpen) expect(response.headers.get('retry-after')).toBe('1');
-      expect([method, path, isPlaygroundPath(path)]).toEqual([method, path, !isOpen]);
-    }
-    expect(asked.filter(({ url: path }) => isPlaygroundPath(path)).length).toBeGreaterThan(10);
-  });
+test('a process without the bot closes exactly the paths of the playground', async () => {
+  const { url, routes } = await startServed();
+  const asked = routes.filter(({ method }) => method === 'GET' || method === 'POST');
+  for (const { method, url: route } of asked) {
+    const path = route.replace(':id', randomUUID()).replace(/:\w+/, 'general');
+    const query = path.endsWith('/messages') ? '?before=x' : '?input=monitor&typed=';
+    const response =
+      method === 'GET'
+        ? await fetch(url + path + query)
+        : await fetch(url + path, {
+            ...{ method, headers: { 'content-type': 'application/json', origin: url } },
+            body: JSON.stringify(BODIES[path] ?? {}),
+          });
+    // The server adds this response for other methods of each path.
+    if (response.status === 405) continue;
+    const body = await response.text();
+    const isOpen = !(response.status === 503 && body.includes('not_open'));
+    if (!isOpen) expect(response.headers.get('retry-after')).toBe('1');
+    expect([method, path, isPlaygroundPath(path)]).toEqual([method, path, !isOpen]);
+  }
+  expect(asked.filter(({ url: path }) => isPlaygroundPath(path)).length).toBeGreaterThan(10);
+});
 
-  test.each(['/', '/console', '/console/eventsource', '/console/account/channels', '/x/events'])(
-    '%s is no path of the playground',
-    (path) => expect(isPlaygroundPath(path)).toBe(false),
+test.each(['/', '/console', '/console/eventsource', '/console/account/channels', '/x/events'])(
+  '%s is not a path of the playground',
+  (path) => expect(isPlaygroundPath(path)).toBe(false),
+);
+
+test('a new tenure takes over the routes and begins with the stored messages', async () => {
+  const { url, begin } = await startServed();
+  const first = await begin();
+  const tab = await openTab(url);
+  await first.post({ ...post('one'), attempted: false });
+  await eventually(() => tab.heard.length === 2);
+  await first.stop();
+  await eventually(() => tab.ended);
+  await expect(openTab(url)).rejects.toThrow('503');
+
+  const console = await begin();
+  await console.post({ ...post('two'), attempted: false });
+  const again = await openTab(url, { cookie: tab.cookie });
+  const { messages, person } = await snapshotOf(again);
+  const titles = ['one', 'two'];
+  expect(messages.map(({ message }) => message.body)).toMatchObject(
+    titles.map((title) => ({ card: card(title) })),
   );
+  expect(person).toEqual((await snapshotOf(tab)).person);
+  await console.post({ ...post('three'), attempted: false });
+  await eventually(() => again.heard.length === 2);
+  expect(tab.heard).toHaveLength(2);
 });
 
-describe('one tenure after another', () => {
-  test('leads the routes to the newest, where browsers begin with what is stored', async () => {
-    const { url, begin } = await startServed();
-    const first = await begin();
-    const tab = await openTab(url);
-    await first.post({ ...post('one'), attempted: false });
-    await eventually(() => tab.heard.length === 2);
-    await first.stop();
-    await eventually(() => tab.ended);
-    await expect(openTab(url)).rejects.toThrow('503');
+const STEP = { id: '1', what: 'incidents of the last 7 days', state: 'done' } as const;
 
-    const console = await begin();
-    // The tab received as many events in the tenure before, so the numbers alone don't tell them apart.
-    for (const title of ['two', 'three']) {
-      await console.post({ ...post(title), attempted: false });
-    }
-    const { cookie, lastEventId } = tab;
-    const again = await openTab(url, { cookie, lastEventId });
-    const { messages, person } = await snapshotOf(again);
-    const titles = ['one', 'two', 'three'];
-    expect(messages.map(({ message }) => message.body)).toMatchObject(
-      titles.map((title) => ({ card: card(title) })),
-    );
-    expect(person).toEqual((await snapshotOf(tab)).person);
-    await console.post({ ...post('four'), attempted: false });
-    await eventually(() => again.heard.length === 2);
-    expect(tab.heard).toHaveLength(2);
-  });
-
-  test('ends what still grows of the tenure before', async () => {
-    const { url, begin, messages } = await startServed();
-    const author = { kind: 'askwatch' } as const;
-    const root: RootMessage = {
-      channel: 'general',
-      message: { id: 'p1', author, atMs: 1, body: { kind: 'card', card: card('one') } },
-      replies: [{ id: 'a1', author, atMs: 2, body: { kind: 'answer', text: 'So', growing: true } }],
-    };
-    await messages.update('p1', () => root);
-    await begin();
-    expect(await listedAt(url)).toEqual([root.message]);
-    const [reply] = (await messages.get('p1'))?.replies ?? [];
-    const note = expect.stringMatching(/Interrupted/);
-    expect(reply?.body).toMatchObject({ text: 'So', growing: false, note });
-  });
+test('a new tenure ends the answers that were still growing', async () => {
+  const { url, begin, messages } = await startServed();
+  const author = { kind: 'askwatch' } as const;
+  const root: RootMessage = {
+    channel: 'general',
+    message: { id: 'p1', author, atMs: 1, body: { kind: 'card', card: card('one') } },
+    replies: [
+      {
+        id: 'a1',
+        author,
+        atMs: 2,
+        body: { kind: 'answer', text: 'So', growing: true, steps: [STEP] },
+      },
+    ],
+  };
+  await messages.update('p1', () => root);
+  await begin();
+  expect(await listedAt(url)).toEqual([root.message]);
+  const [reply] = (await messages.get('p1'))?.replies ?? [];
+  const note = expect.stringMatching(/Interrupted/);
+  expect(reply?.body).toMatchObject({ text: 'So', steps: [STEP], growing: false, note });
 });
 
-describe('once the bot is held no more', () => {
-  test('nothing is sent, and what people do is refused so that the page repeats it', async () => {
-    let isHeld = true;
-    const { url } = await startTestConsole({
-      isHeld: () => isHeld,
-      wrapBot: (bot) => ({
-        ...bot,
-        async dispatch(_invocation, onStored) {
-          onStored?.();
-          isHeld = false;
-          return toAsker(card('too late'));
-        },
-      }),
-    });
-    const tab = await openTab(url);
-    await snapshotOf(tab);
-    const heard = tab.heard.length;
-    const refused = await tab.tell('sayings', saying('/monitor list'));
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
-    expect((await fetch(`${url}/console/threads/x`)).status).toBe(503);
-    // The person's name was sent before.
-    expect(tab.heard.slice(heard).map(({ kind }) => kind)).toEqual(['person']);
+test('a process that has lost the bot sends nothing and has the page repeat its requests', async () => {
+  let isHeld = true;
+  const { url } = await startTestConsole({
+    isHeld: () => isHeld,
+    wrapBot: (bot) => ({
+      ...bot,
+      async dispatch(_invocation, onStored) {
+        onStored?.();
+        isHeld = false;
+        return toAsker(card('too late'));
+      },
+    }),
   });
+  const tab = await openTab(url);
+  await snapshotOf(tab);
+  const heard = tab.heard.length;
+  const refused = await tab.tell('sayings', saying('/monitor list'));
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect((await fetch(`${url}/console/threads/x`)).status).toBe(503);
+  // The person's name was sent before.
+  expect(tab.heard.slice(heard).map(({ kind }) => kind)).toEqual(['person']);
 });
 
-test('a post that the store refuses since the lease is lost can be sent again', async () => {
+test('a post that the store refuses because the lease is lost can be sent again', async () => {
   const { console, messages } = await startTestConsole();
   messages.update = () => Promise.reject(new LeaseLostError());
   const posting = console.post({ ...post('late'), attempted: false });
   await expect(posting).rejects.toMatchObject({ name: 'DeliveryError', permanent: false });
 });
 
-test('says that nothing was done if the bot could not store what somebody does', async () => {
+test('the page hears that nothing was done if the bot could not store an interaction', async () => {
   const { url } = await startTestConsole({
     wrapBot: (bot) => ({ ...bot, dispatch: async () => toAsker(card('Not stored')) }),
   });

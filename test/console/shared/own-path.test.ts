@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ownPath } from '../../../src/console/shared/own-path.ts';
 import { long } from '../../helpers/long.ts';
 
-/** Where a browser would go from a page of ours. */
+/** Resolves a path from a page of the console, as a browser does. */
 const HERE = 'https://ask.example.com';
 
 test.each([

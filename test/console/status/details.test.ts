@@ -52,7 +52,7 @@ describe('over the embedded service', () => {
     expect(reader.report().monitors[0]?.days).toEqual(shop?.days);
   });
 
-  test('an opened monitor tells response times at equal steps, incidents and uptime', async () => {
+  test('an opened monitor has response times at equal steps, incidents and uptime', async () => {
     const { id, detailsAt } = await startWatched();
     for (const [hours, points, stepMs] of [
       [1, 60, 60_000],
@@ -76,7 +76,7 @@ describe('over the embedded service', () => {
     }
   });
 
-  test('a job tells when it is expected, and maintenance when nobody is told', async () => {
+  test('details describe the rhythm of a job and the planned maintenance', async () => {
     const { service, job, detailsAt } = await startWatched();
     await service.call('PUT', `/api/v1/public/monitors/${job}/maintenance`, {
       json: {
@@ -101,7 +101,7 @@ describe('over the embedded service', () => {
 });
 
 describe('over a service of the contract alone', () => {
-  test('there are no bars and no history, and that is no error', async () => {
+  test('a service of the contract alone has no bars and no history', async () => {
     const service = await startMonitoringService({ limit: false });
     const { id } = service.add({ name: 'shop' });
     const { url } = await startStatus(service);
@@ -122,7 +122,7 @@ describe('over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('no more is asked about monitors than the service has room for, whoever opens them', async () => {
+  test('details stay within the request limit of the service', async () => {
     const service = await startMonitoringService({ limit: false });
     const ids = Array.from({ length: 40 }, (_, n) => service.add({ name: `monitor ${n}` }).id);
     const { url } = await startStatus(service, { pollMs: 60_000 });
@@ -131,12 +131,12 @@ describe('over a service of the contract alone', () => {
     expect(statuses.filter((one) => one === 200)).toHaveLength(15);
     expect(statuses.filter((one) => one === 429)).toHaveLength(25);
     expect(service.requests.length).toBeLessThanOrEqual(15 * 4 + 3);
-    // What was told is told again.
+    // A known answer is repeated.
     expect((await get(`${url}/status/monitors/${ids[0]}`, {})).status).toBe(200);
     await service.close();
   });
 
-  test('a thousand monitors are sent compressed, and not again while nothing is new', async () => {
+  test('a report of a thousand monitors is compressed, and only changes are sent', async () => {
     const service = await startMonitoringService({ limit: false });
     for (let n = 0; n < 1_000; n += 1) service.add({ name: `monitor ${n}` });
     const { url } = await startStatus(service);

@@ -6,7 +6,7 @@ import { get, startStatus } from '../../helpers/console/test-status.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 
-test('a badge is as wide as its characters, and says in words what it shows', () => {
+test('a badge is as wide as its characters, and has a label', () => {
   const widthOf = (name: string) => Number(/ width="(\d+)"/.exec(badge(name, 'UP'))?.[1]);
   expect(widthOf('WWWW')).toBeGreaterThan(widthOf('nnnn'));
   expect(widthOf('nnnn')).toBeGreaterThan(widthOf('iiii'));
@@ -16,7 +16,7 @@ test('a badge is as wide as its characters, and says in words what it shows', ()
 });
 
 describe('the routes of what others show', () => {
-  test('a badge tells how a monitor is, and is sent again only when that is new', async () => {
+  test('a badge shows the status of a monitor, and is sent again only after a change', async () => {
     const service = await startMonitoringService({ limit: false });
     const { id } = service.add({ name: 'Shop & <Co>' });
     const { url } = await startStatus(service);
@@ -45,7 +45,7 @@ describe('the routes of what others show', () => {
     await service.close();
   });
 
-  test('the feed tells incidents, leads to the address it was asked at, and has none of a bare service', async () => {
+  test('the feed lists incidents with links to its own address', async () => {
     const target = await startWebTarget();
     const service = await startService();
     const site = { name: 'Shop', check_type: 'HTTP', target: target.url };

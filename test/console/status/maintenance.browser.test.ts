@@ -8,7 +8,7 @@ import { startService } from '../../helpers/monitoring/service.ts';
 const PLANNED = '/api/v1/public/maintenance';
 
 inBrowser('maintenance on the status page', () => {
-  test('stands above the monitors beforehand and while it goes on, without reload', async () => {
+  test('maintenance appears above the monitors, planned and ongoing', async () => {
     const service = await startService();
     const ids: string[] = [];
     for (const name of ['Shop', '<b>Cart</b>']) {

@@ -24,7 +24,7 @@ async function start() {
 }
 
 describe('maintenance on the status page', () => {
-  test('is told beforehand and live, and is gone when it is taken away', async () => {
+  test('planned maintenance is listed until it is removed', async () => {
     const { plan, shop, cart, url, key } = await start();
     const status = await startStatus({ url, apiKey: key });
     const reader = await readStatus(status.url);
@@ -51,7 +51,7 @@ describe('maintenance on the status page', () => {
     const feed = (await get(`${status.url}/status/feed.xml`, {})).text;
     expect(feed).toContain('<title>Planned maintenance: Cart, Shop, ');
     expect(feed).toContain(' updates</content>');
-    // It goes on.
+    // The window is ongoing.
     await plan({ starts_at: utc(-1_000), ends_at: utc(HOUR_MS) }, [shop]);
     await eventually(() => reader.report().maintenance?.windows.length === 2);
     expect(reader.report().maintenance?.windows[0]?.monitors).toMatchObject([{ name: 'Shop' }]);
@@ -59,14 +59,14 @@ describe('maintenance on the status page', () => {
     await eventually(() => reader.report().maintenance === undefined);
   });
 
-  test('that is later than a week is not told', async () => {
+  test('maintenance after more than a week is not listed', async () => {
     const { plan, url, key } = await start();
     await plan({ starts_at: utc(8 * 24 * HOUR_MS), ends_at: utc(9 * 24 * HOUR_MS) });
     const status = await startStatus({ url, apiKey: key });
     expect((await reportAt(status.url)).maintenance).toBeUndefined();
   });
 
-  test('has no reason for those who see the public page', async () => {
+  test('a public page hides the reason of maintenance', async () => {
     const { plan, url, key } = await start();
     await plan({ starts_at: utc(HOUR_MS), ends_at: utc(2 * HOUR_MS), reason: 'SECRETWINDOW' });
     const status = await startStatus({ url, apiKey: key }, { isPublic: true });
@@ -79,7 +79,7 @@ describe('maintenance on the status page', () => {
     expect((await get(`${status.url}/status/feed.xml`, {})).text).toContain('SECRETWINDOW');
   });
 
-  test('is not asked for again and again of a service that does not tell it', async () => {
+  test('a service without planned maintenance is asked rarely', async () => {
     const bare = await startMonitoringService({ limit: false });
     bare.add({ name: 'Shop' });
     const { url } = await startStatus(bare);
@@ -94,7 +94,7 @@ describe('maintenance on the status page', () => {
   });
 });
 
-test('what cannot be shown is counted', () => {
+test('windows and monitors beyond the limits are counted', () => {
   const listed = Array.from({ length: 40 }, (_, at): PlannedWindow => {
     const startsMs = Date.parse('2026-12-01T00:00:00Z') + Math.floor(at / 20) * HOUR_MS;
     const reason = at < 20 ? {} : { reason: `why ${at}` };

@@ -17,7 +17,7 @@ import { startService } from '../../helpers/monitoring/service.ts';
 /** Asks as somebody does who reached the page under its public name. */
 const AS_ANYONE = { host: 'status.example.com' };
 
-/** Everything that is told at these addresses, under a name that is not this machine's. */
+/** Reads all public addresses under a foreign host name. */
 async function toldToAnyone(url: string, id: string): Promise<Record<string, string>> {
   const told: Record<string, string> = {};
   for (const path of [
@@ -37,7 +37,7 @@ async function toldToAnyone(url: string, id: string): Promise<Record<string, str
 }
 
 describe('a public status page', () => {
-  test('shows nobody what is not public', async () => {
+  test('a public page hides targets, reasons and causes', async () => {
     const target = await startWebTarget();
     const service = await startService();
     const secrets = [
@@ -89,7 +89,7 @@ describe('a public status page', () => {
       for (const secret of secrets) expect(text, path).not.toContain(secret);
       expect(text, path).not.toMatch(/127\.0\.0\.1|"target"|"status_reason"|"cause"/);
     }
-    // Whoever may open the console sees it all, also while the page is public.
+    // Members see everything, also on a public page.
     const own = await get(`${url}/status/monitors/${site.id}`, {});
     expect(StatusDetails.strict().parse(JSON.parse(own.text)).incidents[0]?.cause).toContain(
       new URL(target.url).host,
@@ -97,7 +97,7 @@ describe('a public status page', () => {
     expect((await get(`${url}/status/feed.xml`, {})).text).toContain(new URL(target.url).host);
   });
 
-  test('does not show a name that is an address', async () => {
+  test('a public page hides names that are addresses', async () => {
     const service = await startMonitoringService({ limit: false });
     const names = [
       '127.0.0.1:5432',
@@ -120,7 +120,7 @@ describe('a public status page', () => {
     await service.close();
   });
 
-  test('does not show which rows of the service are invalid', async () => {
+  test('a public page hides which rows are invalid', async () => {
     const service = await startMonitoringService({ limit: false });
     service.add({ name: 'Blog' });
     service.failWith({ kind: 'odd-rows', rows: [{ id: 'secret', name: 'Shop' }] });
@@ -132,7 +132,7 @@ describe('a public status page', () => {
     await service.close();
   });
 
-  test('does not show why the service is out of reach', async () => {
+  test('a public page hides why the service is unreachable', async () => {
     const service = await startMonitoringService({ limit: false });
     const { url } = await startStatus(service, { isPublic: true });
     await service.close();
@@ -145,7 +145,7 @@ describe('a public status page', () => {
     expect(feed.text).not.toContain('127.0.0.1');
   });
 
-  test('leaves streams to visitors at other addresses', async () => {
+  test('one address cannot use up the streams of a public page', async () => {
     const service = await startMonitoringService({ limit: false });
     const { url } = await startStatus(service, { isPublic: true, pollMs: 60_000 });
     const open = async (headers: Record<string, string>) => {
@@ -158,12 +158,12 @@ describe('a public status page', () => {
     const statuses = await Promise.all(Array.from({ length: 60 }, () => open(AS_ANYONE)));
     expect(statuses.filter((status) => status === 200)).toHaveLength(50);
     expect(statuses.filter((status) => status === 503)).toHaveLength(10);
-    // Whoever may open the console is not counted among them.
+    // Members aren't limited.
     expect(await open({})).toBe(200);
     await service.close();
   });
 
-  test('limits unknown visitors by address', async () => {
+  test('a public page limits strangers by address', async () => {
     const service = await startMonitoringService({ limit: false });
     const { url } = await startStatus(service, { isPublic: true, pollMs: 60_000 });
     const ask = () => get(`${url}/status/badge.svg`, AS_ANYONE);
@@ -177,7 +177,7 @@ describe('a public status page', () => {
   });
 });
 
-test('a status page that is not public answers nobody under another host name', async () => {
+test('a private status page answers no other host name', async () => {
   const service = await startMonitoringService({ limit: false });
   const { id } = service.add({ name: 'shop' });
   const { url } = await startStatus(service);

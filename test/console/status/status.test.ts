@@ -11,7 +11,7 @@ async function bareService() {
 }
 
 describe('the status page over a service of the contract alone', () => {
-  test('lists what is DOWN first, then what is not well, then by name, paused ones last', async () => {
+  test('the report lists monitors by urgency, paused ones last', async () => {
     const service = await bareService();
     service.add({ name: 'zebra' });
     service.add({ name: 'Apple' });
@@ -41,7 +41,7 @@ describe('the status page over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('sends a change to all readers, and no more than that', async () => {
+  test('all readers receive a change, and nothing else', async () => {
     const service = await bareService();
     for (let i = 1; i <= 500; i++) service.add({ name: `monitor ${i}` });
     const { url } = await startStatus(service);
@@ -70,7 +70,7 @@ describe('the status page over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('fetches the list once for all who wait', async () => {
+  test('all waiting requests share one poll', async () => {
     const service = await bareService();
     service.add({ name: 'shop' });
     service.failWith({ kind: 'hang' }, 1);
@@ -85,7 +85,7 @@ describe('the status page over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('keeps the last list while the service is away, says so, and comes back', async () => {
+  test('the last list stays with a notice while the service is away', async () => {
     const service = await bareService();
     service.add({ name: 'shop' });
     const { url } = await startStatus(service);
@@ -103,7 +103,7 @@ describe('the status page over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('names the rows that it could not read whole, to those who may see all', async () => {
+  test('members are shown which rows are invalid', async () => {
     const service = await bareService();
     service.add({ name: 'shop' });
     const rows = [{ id: ATTACKS, status: 'DOWN' }, { name: 'nameless' }];
@@ -123,7 +123,7 @@ describe('the status page over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('says that nothing is known when the service never answered', async () => {
+  test('the state is unknown if the service never answered', async () => {
     const service = await bareService();
     service.failWith({ kind: 'html' });
     const { url } = await startStatus(service);
@@ -135,7 +135,7 @@ describe('the status page over a service of the contract alone', () => {
 });
 
 describe('the status page over the embedded service', () => {
-  test('shows a real monitor', async () => {
+  test('the report shows a monitor of the real service', async () => {
     const service = await startService();
     await service.create({ name: 'Shop', target: `${service.url}/healthz`, check_type: 'HTTP' });
     await service.create({ name: 'Zebra', target: 'job', check_type: 'HEARTBEAT' });

@@ -24,7 +24,6 @@ const SECTIONS: readonly Section[] = [
   { hash: '#intakes', name: 'Intakes', View: IntakesSection },
 ];
 
-/** Keys of the two services, what was used, the catalog, who asked how much, and where alerts come in. */
 export function Account() {
   const [section] = useHash(sectionInAddress);
   useEffect(() => {
@@ -55,5 +54,4 @@ export function Account() {
   );
 }
 
-/** The section named in the address; the keys when it names none. */
 const sectionInAddress = () => SECTIONS.find(({ hash }) => hash === location.hash) ?? KEYS;

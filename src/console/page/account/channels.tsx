@@ -1,59 +1,54 @@
 import { useState } from 'preact/hooks';
 import type { AskedChannel, ChannelsAnswer } from '../../account/api-types.ts';
-import type { Span } from '../../account/spans.ts';
+import type { DaySpan } from '../../account/spans.ts';
 import { Moment } from '../shared/moment.tsx';
 import { useLoaded } from './client.ts';
-import { Empty, formatNumber, Meter, Name, SectionHead, SpanChoice, Waiting } from './parts.tsx';
+import { formatNumber, Meter, Name, Rows, Section, SpanChoice } from './parts.tsx';
 import { CountTable, Scrolled } from './usage-tables.tsx';
 
 type Asked = ChannelsAnswer['total'];
 
-/** What is counted of a person or a model, in the order of the columns; the last two where anything was looked up. */
+/** Columns of a table. The last two are left out if nobody looked anything up. */
 const COUNTED = ['Answers', 'Tokens', 'Look-ups', 'Look-up tokens'];
 
-/** Who asked how much, channel by channel. */
+/** Use of `/ask` per channel. */
 export function ChannelsSection() {
-  const [days, setDays] = useState<Span>(30);
+  const [days, setDays] = useState<DaySpan>(30);
   const loaded = useLoaded<ChannelsAnswer>(`channels?days=${days}`);
-  const { value } = loaded;
-  const most = value?.channels[0]?.tokens ?? 0;
+  const { channels = [], moreChannels = 0, total } = loaded.value ?? {};
+  const most = channels[0]?.tokens ?? 0;
   return (
-    <section>
-      <SectionHead title="Channels" about="Use of /ask in every channel, by person and model." />
-      <div class="choices flow">
-        <SpanChoice days={days} onChange={setDays} />
-      </div>
-      <Waiting loaded={loaded} />
-      {value && value.channels.length === 0 && (
-        <Empty title="No questions in this period">
-          <p>
-            Type <code>/ask why is the sky blue</code> in the <a href="/">playground</a> or in a
-            channel.
-          </p>
-        </Empty>
-      )}
-      {value && value.channels.length > 0 && (
-        <>
-          <p class="sum">{usageText(value.total)}</p>
-          <ul class="rows framed">
-            {value.channels.map((channel) => (
-              <ChannelRow
-                key={`${channel.platform}:${channel.channel}`}
-                channel={channel}
-                most={most}
-              />
-            ))}
-          </ul>
-          {value.moreChannels > 0 && (
-            <p class="more aside">
-              {formatNumber(value.moreChannels)} more channels with fewer tokens.
-            </p>
-          )}
-        </>
-      )}
-    </section>
+    <Section
+      title="Channels"
+      about="Use of /ask in every channel, by person and model."
+      controls={<SpanChoice days={days} onChange={setDays} />}
+      loaded={loaded}
+      empty={channels.length === 0 ? NO_QUESTIONS : undefined}
+    >
+      {total && channels.length > 0 && <p class="sum">{usageText(total)}</p>}
+      <Rows
+        more={moreChannels > 0 && `${formatNumber(moreChannels)} more channels with fewer tokens.`}
+      >
+        {channels.map((channel) => (
+          <ChannelRow
+            key={`${channel.platform}:${channel.channel}`}
+            channel={channel}
+            most={most}
+          />
+        ))}
+      </Rows>
+    </Section>
   );
 }
+
+const NO_QUESTIONS = {
+  title: 'No questions in this period',
+  text: (
+    <>
+      Type <code>/ask why is the sky blue</code> in the <a href="/">playground</a> or in a channel.
+    </>
+  ),
+};
 
 function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) {
   const { platformTitle, channel: id, name, people, morePeople, models, moreModels } = channel;
@@ -109,22 +104,22 @@ function AskedTable({
   rows: ReadonlyArray<Omit<Asked, 'uncounted'> & { key: string; name: string }>;
   more: number;
 }) {
-  const counted = rows.some(({ lookups }) => lookups > 0) ? COUNTED : COUNTED.slice(0, 2);
+  const columns = rows.some(({ lookups }) => lookups > 0) ? COUNTED : COUNTED.slice(0, 2);
   const shown = rows.map(({ key, name, answers, tokens, lookups, lookupTokens }) => ({
     key,
     names: [<Name key="name">{name}</Name>],
-    counts: [answers, tokens, lookups, lookupTokens].slice(0, counted.length),
+    counts: [answers, tokens, lookups, lookupTokens].slice(0, columns.length),
   }));
   const others = {
     key: 'others',
     names: [`${formatNumber(more)} others`],
-    counts: counted.map(() => undefined),
+    counts: columns.map(() => undefined),
   };
   return (
     <Scrolled label={`By ${heading.toLowerCase()}`}>
       <CountTable
         names={[heading]}
-        counted={counted}
+        counted={columns}
         rows={more > 0 ? [...shown, others] : shown}
       />
     </Scrolled>
@@ -132,18 +127,17 @@ function AskedTable({
 }
 
 function usageText({ answers, tokens, uncounted, lookups, lookupTokens }: Asked): string {
+  const ofLookups = lookupTokens === 0 ? '' : ` (${formatNumber(lookupTokens)} tokens)`;
   return [
-    `${formatNumber(answers)} ${answers === 1 ? 'answer' : 'answers'}`,
+    counted(answers, 'answer', 'answers'),
     `${formatNumber(tokens)} tokens`,
-    ...(lookups === 0
-      ? []
-      : [
-          `${formatNumber(lookups)} ${lookups === 1 ? 'look-up' : 'look-ups'}${lookupTokens === 0 ? '' : ` (${formatNumber(lookupTokens)} tokens)`}`,
-        ]),
-    ...(uncounted === 0
-      ? []
-      : [
-          `${formatNumber(uncounted)} ${uncounted === 1 ? 'answer without a token count' : 'answers without token counts'}`,
-        ]),
-  ].join(' · ');
+    lookups > 0 && counted(lookups, 'look-up', 'look-ups') + ofLookups,
+    uncounted > 0 &&
+      counted(uncounted, 'answer without a token count', 'answers without token counts'),
+  ]
+    .filter(Boolean)
+    .join(' · ');
 }
+
+const counted = (count: number, one: string, many: string) =>
+  `${formatNumber(count)} ${count === 1 ? one : many}`;

@@ -9,24 +9,22 @@ export type Measure = 'tokens' | 'requests';
 
 const HEIGHT = 260;
 
-/** Room for the numbers at the side. */
 const SIDE_WIDTH = 56;
 
-/** Room that the name of a day needs on the axis. */
 const DAY_WIDTH = 64;
 
-/** Steps between two lines: 1, 2, 5, 10, 20 and so on. */
+/** Distances of two grid lines: 1, 2, 5, 10, 20 and so on. */
 const STEPS = [...Array(14).keys()].flatMap((tens) => [1, 2, 5].map((step) => step * 10 ** tens));
 
-/** A day that is pointed at, and where. */
-interface Pointed {
+/** The day under the mouse. */
+interface PointedDay {
   index: number;
   left: number;
 }
 
-/** One bar a day, made up of the groups; the greatest stands on the ground. */
+/** A bar for each day, stacked from the groups, the largest at the bottom. */
 export function UsageChart({ usage, measure }: { usage: UsageAnswer; measure: Measure }) {
-  const [pointed, setPointed] = useState<Pointed>();
+  const [pointed, setPointed] = useState<PointedDay>();
   const { frame, problem } = useChart(
     (library, element) => draw(library, element, usage, measure, setPointed),
     [usage, measure],
@@ -36,23 +34,21 @@ export function UsageChart({ usage, measure }: { usage: UsageAnswer; measure: Me
       {problem ? (
         <p class="notice">{problem}</p>
       ) : (
-        <div ref={frame} role="img" aria-label={wordsOf(usage, measure)} />
+        <div ref={frame} role="img" aria-label={describeChart(usage, measure)} />
       )}
       {pointed && <Pointer usage={usage} measure={measure} pointed={pointed} />}
     </figure>
   );
 }
 
-/** The colour of a group, in the order of all. */
 const seriesOf = ({ id }: UsageGroup, index: number) =>
   id === undefined ? '--series-others' : `--series-${index + 1}`;
 
-/** Says which colour of the chart a group has. */
 export const Swatch = ({ group, index }: { group: UsageGroup; index: number }) => (
   <span class="swatch" style={{ background: `var(${seriesOf(group, index)})` }} />
 );
 
-/** What stands at a day; the table beneath has the same for whoever does not point. */
+/** The numbers of the day under the mouse. The table below has them for keyboards and screen readers. */
 function Pointer({
   usage: { days, groups },
   measure,
@@ -60,7 +56,7 @@ function Pointer({
 }: {
   usage: UsageAnswer;
   measure: Measure;
-  pointed: Pointed;
+  pointed: PointedDay;
 }) {
   const shown = groups
     .map((group, at) => ({ group, at, count: group[measure][index] ?? 0 }))
@@ -85,18 +81,17 @@ function Pointer({
   );
 }
 
-/** Draws the chart; whoever ends it points at nothing any more. */
 function draw(
   library: ChartLibrary,
   frame: HTMLElement,
   usage: UsageAnswer,
   measure: Measure,
-  onPoint: (pointed: Pointed | undefined) => void,
+  onPoint: (pointed: PointedDay | undefined) => void,
 ): DrawnChart {
   const sums = stacked(usage, measure);
   const days = usage.days.map((_day, index) => index);
   const options = optionsOf(library, frame, usage, sums, onPoint);
-  // The whole bar is drawn first, and what stands below it over it.
+  // The highest sum is drawn first, and lower sums over it.
   const { plot, end } = drawPlot(library, frame, options, [days, ...sums.toReversed()]);
   return {
     plot,
@@ -112,7 +107,7 @@ function optionsOf(
   frame: HTMLElement,
   { days, groups }: UsageAnswer,
   sums: number[][],
-  onPoint: (pointed: Pointed | undefined) => void,
+  onPoint: (pointed: PointedDay | undefined) => void,
 ): Omit<uPlot.Options, 'width'> {
   const top = Math.max(1, ...(sums.at(-1) ?? []));
   const bars = paths.bars?.({ size: [0.72, 44] });
@@ -136,7 +131,7 @@ function optionsOf(
       {
         ...axis,
         size: SIDE_WIDTH,
-        // Nothing that is counted comes in parts.
+        // Counts have no fractions.
         incrs: STEPS,
         values: (_plot, splits) => splits.map(shortNumber),
       },
@@ -148,7 +143,7 @@ function optionsOf(
           fill: () => colourIn(frame, seriesOf(group, index)),
           width: 0,
           points: { show: false },
-          ...(bars && { paths: bars }),
+          paths: bars,
         }))
         .toReversed(),
     ],
@@ -161,7 +156,7 @@ function optionsOf(
   };
 }
 
-/** For each group the sums up to it, the first group alone at first. */
+/** Sums the groups up to each one, beginning with the first alone. */
 function stacked({ days, groups }: UsageAnswer, measure: Measure): number[][] {
   const sums = days.map(() => 0);
   return groups.map((group) => {
@@ -171,14 +166,14 @@ function stacked({ days, groups }: UsageAnswer, measure: Measure): number[][] {
   });
 }
 
-/** So many days that their names have room; the last one is among them. */
+/** Chooses days with enough room for their names, always with the last one. */
 function everyFew(count: number, width: number): number[] {
   const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(width / DAY_WIDTH))));
   return [...Array(count).keys()].filter((index) => (count - 1 - index) % step === 0);
 }
 
-/** The chart for whoever cannot see it. */
-function wordsOf({ days, groups }: UsageAnswer, measure: Measure): string {
+/** Describes the chart for screen readers. */
+function describeChart({ days, groups }: UsageAnswer, measure: Measure): string {
   const perDay = days.map((_day, index) =>
     groups.reduce((sum, group) => sum + (group[measure][index] ?? 0), 0),
   );

@@ -2,16 +2,16 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { errorSentence, sendJson, sentenceOf, UNREACHED } from '../shared/requests.ts';
 import { leadsToLogin } from '../shared/session.ts';
 
-/** Something that was asked for; `value` stays while newer is on its way, and when that fails. */
+/** A value from the server. It stays while a newer one is requested, and if that request fails. */
 export interface Loaded<T> {
   value: T | undefined;
-  /** Why it is not there or not new, a sentence. */
+  /** Why the value is missing or out of date, a sentence. */
   problem: string | undefined;
-  /** Resolves once it is shown. */
+  /** Resolves once the new value is shown. */
   reload(): Promise<void>;
 }
 
-/** What the account area has under a path; fetched again when the path changes. */
+/** Loads a path of the account area, again when the path changes. */
 export function useLoaded<T>(path: string): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: undefined,
@@ -23,7 +23,7 @@ export function useLoaded<T>(path: string): Loaded<T> {
     latest.current += 1;
     const mine = latest.current;
     try {
-      const value = await askAccount<T>(path);
+      const value = await requestAccount<T>(path);
       if (mine === latest.current) setState({ value, problem: undefined });
     } catch (error) {
       if (mine !== latest.current) return;
@@ -40,35 +40,55 @@ export function useLoaded<T>(path: string): Loaded<T> {
   return { ...state, reload };
 }
 
-/** Asks the server of this page. Throws an `Error` with a sentence to show. */
-export async function askAccount<T>(
+/** The path of a list, and the sentence about the last action on it. */
+export function useList<T>(path: string) {
+  const loaded = useLoaded<T>(path);
+  const [done, setDone] = useState('');
+  return {
+    loaded,
+    done,
+    /** Reloads the list after an action and says what happened. */
+    async finish(sentence: string) {
+      await loaded.reload();
+      setDone(sentence);
+    },
+  };
+}
+
+/** Moves the focus to the section's heading, when the button that had it is gone with its row. */
+export function focusHeading(): void {
+  document.querySelector<HTMLElement>('.account h2')?.focus();
+}
+
+/** Sends a request to the account area. Throws an `Error` with a sentence to show. */
+export async function requestAccount<T>(
   path: string,
   write?: { method: 'POST' | 'PATCH'; body: object },
 ): Promise<T> {
   const address = `/console/account/${path}`;
-  const asking = write ? sendJson(write.method, address, write.body) : fetch(address);
-  const response = await asking.catch(() => {
+  const sending = write ? sendJson(write.method, address, write.body) : fetch(address);
+  const response = await sending.catch(() => {
     throw new Error(UNREACHED);
   });
-  if (response.status === 401) return await sessionOver(response, write !== undefined);
+  if (response.status === 401) return await endOfSession(response, write !== undefined);
   if (!response.ok)
     throw new RefusedError(response.status, await errorSentence(response, ' Try again.'));
   return (await response.json()) as T;
 }
 
-/** Nothing that was typed is lost: only a reader is led to the login, and whoever sends something is shown that it did not arrive. */
-function sessionOver(response: Response, isWrite: boolean): Promise<never> {
+/** Leads a reader to the login. After a write, an error keeps the page and everything that was typed. */
+function endOfSession(response: Response, isWrite: boolean): Promise<never> {
   if (isWrite) {
     throw new Error(
       'Your session has ended. Log in again in another tab and come back; what you typed stays here.',
     );
   }
   leadsToLogin(response);
-  // The page is being left.
+  // The browser is leaving this page.
   return new Promise(() => {});
 }
 
-/** The server refused; the message is its sentence. */
+/** A refusal of the server; the message is its sentence. */
 export class RefusedError extends Error {
   override name = 'RefusedError' as const;
   readonly status: number;

@@ -1,20 +1,20 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { CopyButton } from '../shared/copy-button.tsx';
 import { Problem, submitting } from '../shared/form.tsx';
 import { sentenceOf } from '../shared/requests.ts';
+import { Name } from './parts.tsx';
 
-/**
- * A dialog over the page. Whatever closes it, the focus goes back to where it came from, and then `onClose` is called.
- * While `holds`, Escape leaves it open.
- */
+/** A modal dialog. When it closes, the focus returns to where it was, and `onClose` is called. */
 export function Dialog({
   title,
-  holds = false,
+  isKept = false,
   onClose,
   children,
 }: {
   title: ComponentChildren;
-  holds?: boolean;
+  /** Escape doesn't close it. */
+  isKept?: boolean;
   onClose: () => void;
   children: (close: () => void) => ComponentChildren;
 }) {
@@ -27,7 +27,7 @@ export function Dialog({
       aria-labelledby={id}
       onClose={onClose}
       onCancel={(event) => {
-        if (holds) event.preventDefault();
+        if (isKept) event.preventDefault();
       }}
     >
       <h2 id={id}>{title}</h2>
@@ -36,47 +36,92 @@ export function Dialog({
   );
 }
 
-/** Asks what is to be made, and shows what was made once: when it is closed, nothing here has that any more. */
-export function MakeDialog<T>({
+/** Asks before it deletes something for good. */
+export function ConfirmDialog({
+  question,
+  name,
+  act,
+  onConfirm,
+  onClose,
+  children,
+}: {
+  /** A verb, in front of the name. */
+  question: string;
+  name: string;
+  act: string;
+  onConfirm: (close: () => void) => Promise<void>;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const title = (
+    <>
+      {question} “<Name>{name}</Name>”?
+    </>
+  );
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {(close) => (
+        <DialogForm act={act} danger onAct={() => () => onConfirm(close)} onCancel={close}>
+          <p>{children}</p>
+        </DialogForm>
+      )}
+    </Dialog>
+  );
+}
+
+/** Shows a form, and then once what it created, which holds a secret. After that the page no longer has it. */
+export function CreateDialog<T>({
   title,
-  madeTitle,
+  createdTitle,
+  doneText,
   form,
   view,
-  onMade,
+  onCreated,
   onClose,
 }: {
   title: string;
-  madeTitle: string;
-  form: (made: (one: T) => void, close: () => void) => ComponentChildren;
-  view: (one: T, close: () => void) => ComponentChildren;
-  onMade: () => void;
+  createdTitle: string;
+  doneText: string;
+  form: (onCreated: (created: T) => void, close: () => void) => ComponentChildren;
+  view: (created: T) => ComponentChildren;
+  onCreated: () => void;
   onClose: () => void;
 }) {
-  const [made, setMade] = useState<T>();
+  const [created, setCreated] = useState<T>();
   useEffect(() => {
-    // A page that a browser keeps to go back to must not show it again.
-    const forget = () => setMade(undefined);
+    // The browser may keep the page to go back to, which must not show the secret again.
+    const forget = () => setCreated(undefined);
     addEventListener('pagehide', forget);
     return () => removeEventListener('pagehide', forget);
   }, []);
   function show(one: T) {
-    setMade(() => one);
-    onMade();
+    setCreated(() => one);
+    onCreated();
   }
+  const isCreated = created !== undefined;
   return (
-    <Dialog
-      title={made === undefined ? title : madeTitle}
-      holds={made !== undefined}
-      onClose={onClose}
-    >
-      {(close) => (made === undefined ? form(show, close) : view(made, close))}
+    <Dialog title={isCreated ? createdTitle : title} isKept={isCreated} onClose={onClose}>
+      {(close) =>
+        isCreated ? (
+          <div class="made">
+            {view(created)}
+            <div class="dialog-buttons flow">
+              <button type="button" class="main" onClick={close}>
+                {doneText}
+              </button>
+            </div>
+          </div>
+        ) : (
+          form(show, close)
+        )
+      }
     </Dialog>
   );
 }
 
 /**
- * What a dialog asks for, and its buttons. `onAct` gives what there is to do, or nothing while something is wrong; it is
- * done once, however often it is asked for, and what went wrong can be tried again.
+ * A form with its buttons. `onAct` returns the action, or nothing while a field is wrong. The action runs once at a time,
+ * and can be tried again after an error.
  */
 export function DialogForm({
   act,
@@ -96,15 +141,15 @@ export function DialogForm({
   const sending = useRef(false);
 
   async function send() {
-    // A state would be seen with the next drawing only; a second click may come before.
+    // A second click may come before the state is rendered.
     if (sending.current) return;
-    const todo = onAct();
-    if (!todo) return;
+    const action = onAct();
+    if (!action) return;
     sending.current = true;
     setBusy(true);
     setProblem('');
     try {
-      await todo();
+      await action();
     } catch (error) {
       setProblem(sentenceOf(error));
       setBusy(false);
@@ -128,7 +173,7 @@ export function DialogForm({
   );
 }
 
-/** A line to type into, with its label and what is wrong with it. */
+/** A text input with its label and its problem. */
 export function Field({
   label,
   value,
@@ -138,7 +183,7 @@ export function Field({
 }: {
   label: string;
   value: string;
-  problem: string | undefined;
+  problem?: string;
   onType: (text: string) => void;
 } & InputHTMLAttributes) {
   const id = useId();
@@ -157,6 +202,18 @@ export function Field({
       <p id={`${id}-problem`} class="wrong">
         {problem}
       </p>
+    </div>
+  );
+}
+
+/** Lines to copy. */
+export function Example({ name, children: text }: { name: string; children: string }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: these are no fields of a form.
+    <div class="example framed" role="group" aria-label={name}>
+      <CopyButton text={text} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there. */}
+      <pre tabIndex={0}>{text}</pre>
     </div>
   );
 }

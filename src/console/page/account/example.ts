@@ -1,18 +1,18 @@
-import type { ServiceName } from '../../account/api-types.ts';
+import type { KeyService } from '../../account/api-types.ts';
 
-/** Ids that mean nothing to a shell, nor to JSON. */
+/** Ids without special characters of shells or JSON. */
 const PLAIN_ID = /^[\w.:/@-]{1,200}$/;
 
-/** What an assistant's program is told of `/mcp`, as most of them read it. Pure. */
+/** Writes the configuration of an assistant for `/mcp`, in its most common form. Pure. */
 export function mcpServersFor({ key, origin }: { key: string; origin: string }): string {
   const headers = { Authorization: `Bearer ${key}` };
   const askwatch = { type: 'http', url: `${origin}/mcp`, headers };
   return JSON.stringify({ mcpServers: { askwatch } }, null, 2);
 }
 
-/** A first request with a key, to paste into a shell; a model is named only where its id is harmless there. Pure. */
+/** Writes a first request with a key for a shell, and names the model only if its id is harmless there. Pure. */
 export function curlFor(request: {
-  service: ServiceName;
+  service: KeyService;
   key: string;
   origin: string;
   model: string | undefined;

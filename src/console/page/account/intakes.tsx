@@ -1,88 +1,93 @@
-import { useRef, useState } from 'preact/hooks';
-import type { IntakeList, ListedIntake, ListedPlace, MadeIntake } from '../../account/api-types.ts';
+import { useState } from 'preact/hooks';
+import type {
+  CreatedIntake,
+  IntakeList,
+  ListedIntake,
+  ListedPlace,
+} from '../../account/api-types.ts';
 import { Fact } from '../shared/fact.tsx';
 import { Moment } from '../shared/moment.tsx';
-import { askAccount, useLoaded } from './client.ts';
-import { Dialog, DialogForm, Field, MakeDialog } from './dialog.tsx';
-import { Example } from './example-lines.tsx';
-import { Empty, formatNumber, Name, SectionHead, Waiting } from './parts.tsx';
+import { focusHeading, requestAccount, useList } from './client.ts';
+import { ConfirmDialog, CreateDialog, DialogForm, Example, Field } from './dialog.tsx';
+import { Choice, formatNumber, Name, Rows, Section } from './parts.tsx';
 
-type Opened = { kind: 'new' } | { kind: 'remove'; intake: ListedIntake };
-
-/** Where alerts of other systems come in, for all channels. */
+/** The addresses that receive alerts from other systems, in all channels. */
 export function IntakesSection() {
-  const loaded = useLoaded<IntakeList>('intakes');
-  const [opened, setOpened] = useState<Opened>();
-  const [done, setDone] = useState('');
-  const section = useRef<HTMLElement>(null);
+  const { loaded, done, finish } = useList<IntakeList>('intakes');
+  const [isCreating, setIsCreating] = useState(false);
+  const [removed, setRemoved] = useState<ListedIntake>();
   const { value } = loaded;
-  const canMake = value !== undefined && value.places.length > 0;
+  const canCreate = value !== undefined && value.places.length > 0;
+
+  async function remove({ id, name }: ListedIntake, close: () => void) {
+    await requestAccount(`intakes/${encodeURIComponent(id)}/remove`, { method: 'POST', body: {} });
+    close();
+    await finish(`Intake “${name}” removed. Its address no longer works.`);
+    focusHeading();
+  }
+
   return (
-    <section ref={section}>
-      <SectionHead
-        title="Intakes"
-        about="An intake is an address that receives alerts from Alertmanager, Grafana, Uptime Kuma and others for one channel."
-      >
-        {canMake && (
-          <button type="button" class="main" onClick={() => setOpened({ kind: 'new' })}>
-            New intake
-          </button>
-        )}
-      </SectionHead>
-      <p class="done" role="status">
-        {done}
-      </p>
-      <Waiting loaded={loaded} />
-      {value && value.intakes.length === 0 && (
-        <Empty title="No intakes yet">
-          <p>
-            Create one with “New intake”, or type <code>/monitor intake add</code> in a channel.
-          </p>
-        </Empty>
-      )}
-      {value && value.intakes.length > 0 && (
-        <ul class="rows framed">
-          {value.intakes.map((intake) => (
-            <IntakeRow key={intake.id} intake={intake} onOpen={setOpened} />
-          ))}
-        </ul>
-      )}
-      {value && value.more > 0 && (
-        <p class="more aside">
-          {formatNumber(value.more)} older ones aren't listed. To see them, type{' '}
-          <code>/monitor intake</code> in their channels.
-        </p>
-      )}
-      {opened?.kind === 'new' && value && (
-        <MakeDialog<MadeIntake>
+    <Section
+      title="Intakes"
+      about="An intake is an address that receives alerts from Alertmanager, Grafana, Uptime Kuma and others for one channel."
+      button={canCreate ? { text: 'New intake', onClick: () => setIsCreating(true) } : undefined}
+      done={done}
+      loaded={loaded}
+      empty={value?.intakes.length === 0 ? NO_INTAKES : undefined}
+    >
+      <Rows more={value && value.more > 0 && <OlderIntakes count={value.more} />}>
+        {(value?.intakes ?? []).map((intake) => (
+          <IntakeRow key={intake.id} intake={intake} onRemove={() => setRemoved(intake)} />
+        ))}
+      </Rows>
+      {isCreating && value && (
+        <CreateDialog<CreatedIntake>
           title="New intake"
-          madeTitle="Copy the address now"
-          form={(made, close) => <NewIntakeForm list={value} onMade={made} onCancel={close} />}
-          view={(made, close) => <MadeIntakeView made={made} onDone={close} />}
-          onMade={() => void loaded.reload()}
-          onClose={() => setOpened(undefined)}
+          createdTitle="Copy the address now"
+          doneText="Done, I've pasted it"
+          form={(onCreated, close) => (
+            <NewIntakeForm list={value} onCreated={onCreated} onCancel={close} />
+          )}
+          view={(created) => <CreatedIntakeView created={created} />}
+          onCreated={() => void loaded.reload()}
+          onClose={() => setIsCreating(false)}
         />
       )}
-      {opened?.kind === 'remove' && (
-        <RemoveDialog
-          intake={opened.intake}
-          onRemoved={async () => {
-            await loaded.reload();
-            setDone(`Intake “${opened.intake.name}” removed. Its address no longer works.`);
-            // The button that led here is gone with its intake.
-            section.current?.querySelector('h2')?.focus();
-          }}
-          onClose={() => setOpened(undefined)}
-        />
+      {removed && (
+        <ConfirmDialog
+          question="Remove"
+          name={removed.name}
+          act="Remove intake"
+          onConfirm={(close) => remove(removed, close)}
+          onClose={() => setRemoved(undefined)}
+        >
+          Its address stops working at once. Alerts it already sent are kept.
+        </ConfirmDialog>
       )}
-    </section>
+    </Section>
   );
 }
+
+const NO_INTAKES = {
+  title: 'No intakes yet',
+  text: (
+    <>
+      Create one with “New intake”, or type <code>/monitor intake add</code> in a channel.
+    </>
+  ),
+};
+
+const OlderIntakes = ({ count }: { count: number }) => (
+  <>
+    {formatNumber(count)} older ones aren't listed. To see them, type <code>/monitor intake</code>{' '}
+    in their channels.
+  </>
+);
 
 const placeText = ({ name, channel, platformTitle }: ListedPlace) =>
   `${name ?? channel} (${platformTitle})`;
 
-function IntakeRow({ intake, onOpen }: { intake: ListedIntake; onOpen: (opened: Opened) => void }) {
+function IntakeRow({ intake, onRemove }: { intake: ListedIntake; onRemove: () => void }) {
   const { name, kindTitle, place, createdAtMs, by, lastHeardAtMs } = intake;
   return (
     <li class="key">
@@ -106,12 +111,7 @@ function IntakeRow({ intake, onOpen }: { intake: ListedIntake; onOpen: (opened: 
         </Fact>
       </dl>
       <div class="actions">
-        <button
-          type="button"
-          class="plain danger"
-          aria-label={`Remove ${name}`}
-          onClick={() => onOpen({ kind: 'remove', intake })}
-        >
+        <button type="button" class="plain danger" aria-label={`Remove ${name}`} onClick={onRemove}>
           Remove
         </button>
       </div>
@@ -121,51 +121,39 @@ function IntakeRow({ intake, onOpen }: { intake: ListedIntake; onOpen: (opened: 
 
 function NewIntakeForm({
   list: { kinds, places },
-  onMade,
+  onCreated,
   onCancel,
 }: {
   list: IntakeList;
-  onMade: (made: MadeIntake) => void;
+  onCreated: (created: CreatedIntake) => void;
   onCancel: () => void;
 }) {
   const [kind, setKind] = useState<string>(kinds[0]?.kind ?? '');
   const [place, setPlace] = useState(places[0]?.key ?? '');
   const [name, setName] = useState('');
 
-  function create() {
-    const named = name.trim();
-    const body = { kind, place, ...(named !== '' && { name: named }) };
-    return async () => {
-      onMade(await askAccount<MadeIntake>('intakes', { method: 'POST', body }));
-    };
+  async function create() {
+    const body = { kind, place, name: name.trim() || undefined };
+    onCreated(await requestAccount<CreatedIntake>('intakes', { method: 'POST', body }));
   }
 
   return (
-    <DialogForm act="Create intake" onAct={create} onCancel={onCancel}>
-      <label class="choice">
-        <span>System</span>
-        <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
-          {kinds.map((one) => (
-            <option key={one.kind} value={one.kind}>
-              {one.title}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="choice">
-        <span>Channel</span>
-        <select value={place} onChange={({ currentTarget }) => setPlace(currentTarget.value)}>
-          {places.map((one) => (
-            <option key={one.key} value={one.key}>
-              {placeText(one)}
-            </option>
-          ))}
-        </select>
-      </label>
+    <DialogForm act="Create intake" onAct={() => create} onCancel={onCancel}>
+      <Choice
+        label="System"
+        value={kind}
+        options={kinds.map((one) => ({ value: one.kind, label: one.title }))}
+        onChange={setKind}
+      />
+      <Choice
+        label="Channel"
+        value={place}
+        options={places.map((one) => ({ value: one.key, label: placeText(one) }))}
+        onChange={setPlace}
+      />
       <Field
         label="Name"
         value={name}
-        problem={undefined}
         onType={setName}
         maxLength={80}
         placeholder="Defaults to the name of the system"
@@ -177,16 +165,9 @@ function NewIntakeForm({
   );
 }
 
-/** The address, this once, and where it is pasted. */
-function MadeIntakeView({
-  made: { made, steps },
-  onDone,
-}: {
-  made: MadeIntake;
-  onDone: () => void;
-}) {
+function CreatedIntakeView({ created: { made, steps } }: { created: CreatedIntake }) {
   return (
-    <div class="made">
+    <>
       <p role="status">
         Intake “<Name>{made.name}</Name>” created. Copy its address now; you won't be able to see it
         again. Anyone who has it can post alerts in <Name>{placeText(made.place)}</Name>.
@@ -197,44 +178,6 @@ function MadeIntakeView({
           <Example name={text}>{code}</Example>
         </div>
       ))}
-      <div class="dialog-buttons flow">
-        <button type="button" class="main" onClick={onDone}>
-          Done, I've pasted it
-        </button>
-      </div>
-    </div>
-  );
-}
-
-/** Asks before an address is refused for good. */
-function RemoveDialog({
-  intake: { id, name },
-  onRemoved,
-  onClose,
-}: {
-  intake: ListedIntake;
-  onRemoved: () => Promise<void>;
-  onClose: () => void;
-}) {
-  async function remove(close: () => void) {
-    await askAccount(`intakes/${encodeURIComponent(id)}/remove`, { method: 'POST', body: {} });
-    close();
-    await onRemoved();
-  }
-  return (
-    <Dialog
-      title={
-        <>
-          Remove “<Name>{name}</Name>”?
-        </>
-      }
-      onClose={onClose}
-    >
-      {(close) => (
-        <DialogForm act="Remove intake" danger onAct={() => () => remove(close)} onCancel={close}>
-          <p>Its address stops working at once. Alerts it already sent are kept.</p>
-        </DialogForm>
-      )}
-    </Dialog>
+    </>
   );
 }

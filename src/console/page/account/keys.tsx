@@ -1,92 +1,88 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { KeyList, ListedKey } from '../../account/api-types.ts';
 import { LISTED_DAYS } from '../../account/spans.ts';
 import { Fact } from '../shared/fact.tsx';
 import { Moment } from '../shared/moment.tsx';
-import { askAccount, useLoaded } from './client.ts';
-import { Dialog, DialogForm } from './dialog.tsx';
+import { focusHeading, requestAccount, useList } from './client.ts';
+import { ConfirmDialog } from './dialog.tsx';
 import { LimitsDialog } from './limit-fields.tsx';
 import { LIMITS } from './limits.ts';
 import { NewKeyDialog } from './new-key.tsx';
-import { Empty, formatDay, formatNumber, Name, Notice, SectionHead, Waiting } from './parts.tsx';
+import { formatDay, formatNumber, Name, Rows, Section } from './parts.tsx';
 
-type Opened = { kind: 'new' } | { kind: 'limits' | 'revoke'; key: ListedKey };
+type OpenKeyDialog = { kind: 'new' } | { kind: 'limits' | 'revoke'; key: ListedKey };
 
-/** The keys of the two services. */
+/** The API keys of both services. */
 export function KeysSection() {
-  const loaded = useLoaded<KeyList>('keys');
-  const [opened, setOpened] = useState<Opened>();
-  const [done, setDone] = useState('');
-  const section = useRef<HTMLElement>(null);
-  const { value } = loaded;
+  const { loaded, done, finish } = useList<KeyList>('keys');
+  const [dialog, setDialog] = useState<OpenKeyDialog>();
+  const { services = [], notices, keys = [] } = loaded.value ?? {};
+  const canCreate = services.length > 0;
+  const close = () => setDialog(undefined);
 
-  async function after(text: string) {
-    await loaded.reload();
-    setDone(text);
+  async function revoke({ service, id, name }: ListedKey, closeDialog: () => void) {
+    const path = `keys/${service}/${encodeURIComponent(id)}/revoke`;
+    await requestAccount(path, { method: 'POST', body: {} });
+    closeDialog();
+    await finish(`Key “${name}” revoked. It no longer works.`);
+    focusHeading();
   }
 
-  const canMake = (value?.services.length ?? 0) > 0;
   return (
-    <section ref={section}>
-      <SectionHead
-        title="API keys"
-        about="Other programs use a key to call the model gateway or the monitoring service."
-      >
-        {canMake && (
-          <button type="button" class="main" onClick={() => setOpened({ kind: 'new' })}>
-            New key
-          </button>
-        )}
-      </SectionHead>
-      <p class="done" role="status">
-        {done}
-      </p>
-      <Waiting loaded={loaded} />
-      {value?.notices.map((notice) => (
-        <Notice key={notice}>{notice}</Notice>
-      ))}
-      {value && canMake && value.keys.length === 0 && (
-        <Empty title="No keys yet">
-          <p>Create one with “New key”. It is shown only once and works right away.</p>
-        </Empty>
+    <Section
+      title="API keys"
+      about="Other programs use a key to call the model gateway or the monitoring service."
+      button={
+        canCreate ? { text: 'New key', onClick: () => setDialog({ kind: 'new' }) } : undefined
+      }
+      done={done}
+      loaded={loaded}
+      notices={notices}
+      empty={canCreate && keys.length === 0 ? NO_KEYS : undefined}
+    >
+      <Rows>
+        {keys.map((key) => (
+          <KeyRow key={`${key.service} ${key.id}`} listed={key} onOpen={setDialog} />
+        ))}
+      </Rows>
+      {dialog?.kind === 'new' && (
+        <NewKeyDialog services={services} onCreated={() => void loaded.reload()} onClose={close} />
       )}
-      {value && value.keys.length > 0 && (
-        <ul class="rows framed">
-          {value.keys.map((key) => (
-            <KeyRow key={`${key.service} ${key.id}`} listed={key} onOpen={setOpened} />
-          ))}
-        </ul>
-      )}
-      {opened?.kind === 'new' && value && (
-        <NewKeyDialog
-          services={value.services}
-          onMade={() => void loaded.reload()}
-          onClose={() => setOpened(undefined)}
-        />
-      )}
-      {opened?.kind === 'limits' && (
+      {dialog?.kind === 'limits' && (
         <LimitsDialog
-          listed={opened.key}
-          onChanged={() => void after(`Limits of “${opened.key.name}” changed.`)}
-          onClose={() => setOpened(undefined)}
+          listed={dialog.key}
+          onChanged={() => void finish(`Limits of “${dialog.key.name}” changed.`)}
+          onClose={close}
         />
       )}
-      {opened?.kind === 'revoke' && (
-        <RevokeDialog
-          listed={opened.key}
-          onRevoked={async () => {
-            await after(`Key “${opened.key.name}” revoked. It no longer works.`);
-            // The button that led here is gone with its key.
-            section.current?.querySelector('h2')?.focus();
-          }}
-          onClose={() => setOpened(undefined)}
-        />
+      {dialog?.kind === 'revoke' && (
+        <ConfirmDialog
+          question="Revoke"
+          name={dialog.key.name}
+          act="Revoke key"
+          onConfirm={(closeDialog) => revoke(dialog.key, closeDialog)}
+          onClose={close}
+        >
+          Anything that uses <code>{dialog.key.start}…</code> stops working at once. You can't
+          restore a revoked key. Its past usage is kept.
+        </ConfirmDialog>
       )}
-    </section>
+    </Section>
   );
 }
 
-function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened) => void }) {
+const NO_KEYS = {
+  title: 'No keys yet',
+  text: 'Create one with “New key”. It is shown only once and works right away.',
+};
+
+function KeyRow({
+  listed,
+  onOpen,
+}: {
+  listed: ListedKey;
+  onOpen: (dialog: OpenKeyDialog) => void;
+}) {
   const { service, start, name, createdAtMs, readOnly, used } = listed;
   return (
     <li class="key">
@@ -167,42 +163,5 @@ function LimitText({ listed: { limits } }: { listed: ListedKey }) {
         </span>
       ))}
     </>
-  );
-}
-
-/** Asks before a key is refused for good. */
-function RevokeDialog({
-  listed: { service, id, name, start },
-  onRevoked,
-  onClose,
-}: {
-  listed: ListedKey;
-  onRevoked: () => Promise<void>;
-  onClose: () => void;
-}) {
-  async function revoke(close: () => void) {
-    const path = `keys/${service}/${encodeURIComponent(id)}/revoke`;
-    await askAccount(path, { method: 'POST', body: {} });
-    close();
-    await onRevoked();
-  }
-  return (
-    <Dialog
-      title={
-        <>
-          Revoke “<Name>{name}</Name>”?
-        </>
-      }
-      onClose={onClose}
-    >
-      {(close) => (
-        <DialogForm act="Revoke key" danger onAct={() => () => revoke(close)} onCancel={close}>
-          <p>
-            Anything that uses <code>{start}…</code> stops working at once. You can't restore a
-            revoked key. Its past usage is kept.
-          </p>
-        </DialogForm>
-      )}
-    </Dialog>
   );
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { ListedKey } from '../../account/api-types.ts';
-import { askAccount } from './client.ts';
+import { requestAccount } from './client.ts';
 import { Dialog, DialogForm, Field } from './dialog.tsx';
 import { LIMITS, type LimitName, readLimits, type TypedLimits, typedOf } from './limits.ts';
 import { Name } from './parts.tsx';
 
-/** The limits of a key to type, each with what is wrong with it. */
+/** The inputs for the limits of a key, each with its problem. */
 export function LimitFields({
   typed,
   problems,
@@ -33,7 +33,6 @@ export function LimitFields({
   );
 }
 
-/** Changes the limits of a key; they hold from its next request on. */
 export function LimitsDialog({
   listed,
   onChanged,
@@ -52,7 +51,7 @@ export function LimitsDialog({
     if ('problems' in read) return undefined;
     return async () => {
       const path = `keys/${listed.service}/${encodeURIComponent(listed.id)}`;
-      await askAccount(path, { method: 'PATCH', body: { limits: read.limits } });
+      await requestAccount(path, { method: 'PATCH', body: { limits: read.limits } });
       onChanged();
       close();
     };

@@ -3,8 +3,16 @@ import type { ListedModel, ModelsAnswer } from '../../account/api-types.ts';
 import { CopyButton } from '../shared/copy-button.tsx';
 import { Fact } from '../shared/fact.tsx';
 import { useLoaded } from './client.ts';
-import { Empty, formatNumber, Meter, Name, Notice, SectionHead, Waiting } from './parts.tsx';
-import { chosenModels, contextText, ORDERS, type Order, type Rank, rankWord } from './ranks.ts';
+import { Choice, formatNumber, Meter, Name, Rows, Section } from './parts.tsx';
+import {
+  chosenModels,
+  contextText,
+  type ModelFilter,
+  ORDERS,
+  type Order,
+  type Rank,
+  rankWord,
+} from './ranks.ts';
 
 const RANKS: ReadonlyArray<{ kind: Rank; label: string }> = [
   { kind: 'speed', label: 'Speed' },
@@ -12,78 +20,94 @@ const RANKS: ReadonlyArray<{ kind: Rank; label: string }> = [
   { kind: 'cost', label: 'Cost' },
 ];
 
-/** The catalog of the gateway: how its models compare, and who answers. */
+const ORDER_OPTIONS = (Object.keys(ORDERS) as Order[]).map((order) => ({
+  value: order,
+  label: ORDERS[order],
+}));
+
+/** The gateway's catalog, with its models compared. */
 export function ModelsSection() {
   const loaded = useLoaded<ModelsAnswer>('models');
-  const [text, setText] = useState('');
-  const [seesImages, setSeesImages] = useState(false);
-  const [order, setOrder] = useState<Order>('catalog');
-  const { value } = loaded;
-  const all = value?.text ?? [];
-  const shown = chosenModels(all, { text, seesImages, order });
+  const [filter, setFilter] = useState<ModelFilter>({
+    text: '',
+    seesImages: false,
+    order: 'catalog',
+  });
+  const { text: all = [], image = [], notice } = loaded.value ?? {};
+  const shown = chosenModels(all, filter);
   const count = Math.max(0, ...all.flatMap(({ ranks }) => (ranks ? Object.values(ranks) : [])));
   return (
-    <section>
-      <SectionHead
-        title="Models"
-        about="The gateway's models. Speed, quality and cost compare these models with each other."
-      />
-      <div class="choices flow">
-        <label class="choice minor">
-          <span>Find</span>
-          <input
-            type="search"
-            placeholder="Name or provider"
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-        </label>
-        <label class="choice minor">
-          <span>Order</span>
-          <select
-            value={order}
-            onChange={({ currentTarget }) => setOrder(currentTarget.value as Order)}
-          >
-            {Object.entries(ORDERS).map(([name, label]) => (
-              <option key={name} value={name}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="check beside">
-          <input
-            type="checkbox"
-            checked={seesImages}
-            onChange={({ currentTarget }) => setSeesImages(currentTarget.checked)}
-          />
-          Accepts images
-        </label>
-      </div>
-      <Waiting loaded={loaded} />
-      {value?.notice !== undefined && <Notice>{value.notice}</Notice>}
-      {value && (
-        <p class="unseen" role="status">
-          {shown.length} of {all.length} models
-        </p>
-      )}
-      {value && all.length > 0 && shown.length === 0 && (
-        <Empty title="No models match">
-          <p>Try another name, or include models that don't accept images.</p>
-        </Empty>
-      )}
-      {value && all.length + value.image.length === 0 && (
-        <Empty title="The catalog is empty">
-          <p>The gateway lists no models. Ask your Askwatch admin to check its catalog.</p>
-        </Empty>
-      )}
-      <ul class="rows framed">
+    <Section
+      title="Models"
+      about="The gateway's models. Speed, quality and cost compare these models with each other."
+      controls={<ModelControls filter={filter} onChange={setFilter} />}
+      loaded={loaded}
+      notices={notice === undefined ? [] : [notice]}
+      empty={emptyText({ shown: shown.length, all: all.length, images: image.length })}
+    >
+      <p class="unseen" role="status">
+        {shown.length} of {all.length} models
+      </p>
+      <Rows>
         {shown.map((model) => (
           <TextModel key={model.id} model={model} count={count} />
         ))}
-      </ul>
-      {value && value.image.length > 0 && <ImageModels models={value.image} />}
-    </section>
+      </Rows>
+      {image.length > 0 && <ImageModels models={image} />}
+    </Section>
+  );
+}
+
+function emptyText(count: { shown: number; all: number; images: number }) {
+  if (count.all + count.images === 0) {
+    return {
+      title: 'The catalog is empty',
+      text: 'The gateway lists no models. Ask your Askwatch admin to check its catalog.',
+    };
+  }
+  if (count.all === 0 || count.shown > 0) return undefined;
+  return {
+    title: 'No models match',
+    text: "Try another name, or include models that don't accept images.",
+  };
+}
+
+function ModelControls({
+  filter,
+  onChange,
+}: {
+  filter: ModelFilter;
+  onChange: (filter: ModelFilter) => void;
+}) {
+  return (
+    <>
+      <label class="choice minor">
+        <span>Find</span>
+        <input
+          type="search"
+          placeholder="Name or provider"
+          value={filter.text}
+          onInput={({ currentTarget }) => onChange({ ...filter, text: currentTarget.value })}
+        />
+      </label>
+      <Choice<Order>
+        label="Order"
+        value={filter.order}
+        options={ORDER_OPTIONS}
+        onChange={(order) => onChange({ ...filter, order })}
+        minor
+      />
+      <label class="check beside">
+        <input
+          type="checkbox"
+          checked={filter.seesImages}
+          onChange={({ currentTarget }) =>
+            onChange({ ...filter, seesImages: currentTarget.checked })
+          }
+        />
+        Accepts images
+      </label>
+    </>
   );
 }
 
@@ -125,7 +149,6 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
   );
 }
 
-/** The id to copy, and what the model is. */
 function ModelName({ model: { id, description } }: { model: ListedModel }) {
   return (
     <>
@@ -143,7 +166,7 @@ function ImageModels({ models }: { models: readonly ListedModel[] }) {
     <>
       <h3 class="apart">Image models</h3>
       <p class="more aside">They create images and can't answer questions.</p>
-      <ul class="rows framed">
+      <Rows>
         {models.map((model) => (
           <li key={model.id} class="model">
             <div class="who">
@@ -159,7 +182,7 @@ function ImageModels({ models }: { models: readonly ListedModel[] }) {
             </div>
           </li>
         ))}
-      </ul>
+      </Rows>
     </>
   );
 }

@@ -1,17 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { MadeKey, ModelsAnswer, ServiceName } from '../../account/api-types.ts';
+import type { CreatedKey, KeyService, ModelsAnswer } from '../../account/api-types.ts';
 import { CopyButton } from '../shared/copy-button.tsx';
 import { publicAddress } from '../shared/public-address.ts';
 import { randomId } from '../shared/random-id.ts';
-import { askAccount, RefusedError } from './client.ts';
-import { DialogForm, Field, MakeDialog } from './dialog.tsx';
+import { RefusedError, requestAccount } from './client.ts';
+import { CreateDialog, DialogForm, Example, Field } from './dialog.tsx';
 import { curlFor, mcpServersFor } from './example.ts';
-import { Example } from './example-lines.tsx';
 import { LimitFields } from './limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
 import { Name } from './parts.tsx';
 
-const SERVICES: Record<ServiceName, { name: string; about: string }> = {
+const SERVICES: Record<KeyService, { name: string; about: string }> = {
   gateway: {
     name: 'Model gateway',
     about: 'Send requests to models with any OpenAI-compatible client',
@@ -19,23 +18,23 @@ const SERVICES: Record<ServiceName, { name: string; about: string }> = {
   monitoring: { name: 'Monitoring service', about: 'Create and read monitors' },
 };
 
-/** Asks what the key is for, makes it, and shows it once: when the dialog is closed, nothing here has it any more. */
 export function NewKeyDialog({
   services,
-  onMade,
+  onCreated,
   onClose,
 }: {
-  services: readonly ServiceName[];
-  onMade: () => void;
+  services: readonly KeyService[];
+  onCreated: () => void;
   onClose: () => void;
 }) {
   return (
-    <MakeDialog<MadeKey>
+    <CreateDialog<CreatedKey>
       title="New key"
-      madeTitle="Copy your key now"
-      form={(made, close) => <NewKeyForm services={services} onMade={made} onCancel={close} />}
-      view={(made, close) => <MadeKeyView made={made} onDone={close} />}
-      onMade={onMade}
+      createdTitle="Copy your key now"
+      doneText="Done, I've saved it"
+      form={(show, close) => <NewKeyForm services={services} onCreated={show} onCancel={close} />}
+      view={(created) => <CreatedKeyView created={created} />}
+      onCreated={onCreated}
       onClose={onClose}
     />
   );
@@ -43,14 +42,14 @@ export function NewKeyDialog({
 
 function NewKeyForm({
   services,
-  onMade,
+  onCreated,
   onCancel,
 }: {
-  services: readonly ServiceName[];
-  onMade: (made: MadeKey) => void;
+  services: readonly KeyService[];
+  onCreated: (created: CreatedKey) => void;
   onCancel: () => void;
 }) {
-  const [service, setService] = useState<ServiceName>(services[0] ?? 'gateway');
+  const [service, setService] = useState<KeyService>(services[0] ?? 'gateway');
   const [name, setName] = useState('');
   const [typed, setTyped] = useState(typedOf({}));
   const [canWrite, setCanWrite] = useState(false);
@@ -67,16 +66,17 @@ function NewKeyForm({
     if ('problems' in read || wrong.name !== undefined) return undefined;
     const { limits } = read;
     return async () => {
-      const wanted = {
-        ...{ service, name: name.trim() },
-        ...(limits && { limits: withoutNone(limits) }),
-        ...(service === 'monitoring' && !canWrite && { readOnly: true }),
+      const body = {
+        id: creationId.current,
+        service,
+        name: name.trim(),
+        limits: limits && withoutNone(limits),
+        readOnly: service === 'monitoring' && !canWrite ? true : undefined,
       };
-      const body = { id: creationId.current, ...wanted };
       try {
-        onMade(await askAccount<MadeKey>('keys', { method: 'POST', body }));
+        onCreated(await requestAccount<CreatedKey>('keys', { method: 'POST', body }));
       } catch (error) {
-        // It was made, but its answer never came: whoever sends again wants another one.
+        // The key exists, but its answer was lost. The next attempt creates another one.
         if (error instanceof RefusedError && error.status === 409) creationId.current = randomId();
         throw error;
       }
@@ -125,9 +125,9 @@ function ServiceChoice({
   service,
   onChange,
 }: {
-  services: readonly ServiceName[];
-  service: ServiceName;
-  onChange: (service: ServiceName) => void;
+  services: readonly KeyService[];
+  service: KeyService;
+  onChange: (service: KeyService) => void;
 }) {
   return (
     <fieldset class="services">
@@ -150,18 +150,12 @@ function ServiceChoice({
   );
 }
 
-/** The key, this once, and a first request with it. */
-function MadeKeyView({
-  made: { key, made, forAssistants },
-  onDone,
-}: {
-  made: MadeKey;
-  onDone: () => void;
-}) {
+/** The new key, and a first request with it. */
+function CreatedKeyView({ created: { key, made, forAssistants } }: { created: CreatedKey }) {
   const origin = publicAddress();
   const example = curlFor({ service: made.service, key, origin, model: useModel(made) });
   return (
-    <div class="made">
+    <>
       <p role="status">
         Key “<Name>{made.name}</Name>” created. Copy it now; you won't be able to see it again.
       </p>
@@ -178,22 +172,17 @@ function MadeKeyView({
           <Example name="Assistant configuration">{mcpServersFor({ key, origin })}</Example>
         </>
       )}
-      <div class="dialog-buttons flow">
-        <button type="button" class="main" onClick={onDone}>
-          Done, I've saved it
-        </button>
-      </div>
-    </div>
+    </>
   );
 }
 
-/** A model to show in the example: the first that can answer. */
-function useModel({ service }: MadeKey['made']): string | undefined {
+/** The model of the example: the first in the catalog. */
+function useModel({ service }: CreatedKey['made']): string | undefined {
   const [model, setModel] = useState<string>();
   useEffect(() => {
     if (service !== 'gateway') return;
-    // Without an answer the example says what to put there.
-    askAccount<ModelsAnswer>('models').then(
+    // Without a catalog the example has a placeholder.
+    requestAccount<ModelsAnswer>('models').then(
       ({ text }) => setModel(text[0]?.id),
       () => setModel(undefined),
     );

@@ -2,14 +2,13 @@ import type { ListedModel } from '../../account/api-types.ts';
 
 export type Rank = 'speed' | 'quality' | 'cost';
 
-/** From the first rank to the last. */
 const TEXTS: Record<Rank, readonly [string, string, string, string, string]> = {
   speed: ['slowest', 'slow', 'medium', 'fast', 'fastest'],
   quality: ['most basic', 'basic', 'medium', 'good', 'best'],
   cost: ['cheapest', 'cheap', 'medium', 'expensive', 'most expensive'],
 };
 
-/** A rank among `count` as a word: only the first and the last have the extremes. Pure. */
+/** Names a rank of `count`. Only the first and the last get the superlatives. Pure. */
 export function rankWord(kind: Rank, rank: number, count: number): string {
   const text = TEXTS[kind];
   if (count <= 1) return text[2];
@@ -30,10 +29,16 @@ export const ORDERS = {
 } as const;
 export type Order = keyof typeof ORDERS;
 
-/** The models that match, in an order; those of which it is not known come last. Pure. */
+export interface ModelFilter {
+  text: string;
+  seesImages: boolean;
+  order: Order;
+}
+
+/** Filters and sorts models; the ones without a rank come last. Pure. */
 export function chosenModels(
   models: readonly ListedModel[],
-  { text, seesImages, order }: { text: string; seesImages: boolean; order: Order },
+  { text, seesImages, order }: ModelFilter,
 ): ListedModel[] {
   const wanted = text.trim().toLowerCase();
   const found = models.filter(
@@ -52,7 +57,7 @@ function placeOf({ ranks, contextTokens }: ListedModel, order: Rank | 'context')
   return order === 'cost' ? ranks.cost : -ranks[order];
 }
 
-/** Context sizes are written as the models' makers do: 200K is 200,000 tokens, 8K is 8,192. */
+/** Formats a context size as providers do: 200K is 200,000 tokens, 8K is 8,192. */
 export function contextText(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   if (tokens >= 1_000_000) return `${Math.round(tokens / 100_000) / 10}M`;

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import type { Counts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
+import type { OutcomeCounts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
 import type { Measure } from './chart.tsx';
 import { formatDay, formatNumber, Name } from './parts.tsx';
 
-/** A table of counts: the names of each row, and behind them what was counted. */
+/** A table with the names of each row, followed by its counts. */
 export function CountTable({
   names,
   counted,
@@ -11,7 +11,7 @@ export function CountTable({
 }: {
   names: readonly string[];
   counted: readonly ComponentChildren[];
-  /** A count that is undefined leaves its cell empty. */
+  /** An undefined count leaves its cell empty. */
   rows: ReadonlyArray<{
     key: string;
     names: readonly ComponentChildren[];
@@ -53,7 +53,7 @@ export function CountTable({
   );
 }
 
-/** What the chart shows, for whoever would rather read it: the days on which something was asked, the last one first. */
+/** The chart as a table: all days with requests, latest first. */
 export function DayTable({
   usage: { days, groups },
   measure,
@@ -82,8 +82,7 @@ export function DayTable({
   );
 }
 
-/** What is counted of a key and a model, in the order of the columns. */
-const COUNTED: ReadonlyArray<{ heading: string; name: keyof Counts }> = [
+const COUNTED: ReadonlyArray<{ heading: string; name: keyof OutcomeCounts }> = [
   { heading: 'Requests', name: 'requests' },
   { heading: 'Complete', name: 'complete' },
   { heading: 'Cancelled', name: 'left' },
@@ -93,7 +92,6 @@ const COUNTED: ReadonlyArray<{ heading: string; name: keyof Counts }> = [
   { heading: 'Answers', name: 'answerTokens' },
 ];
 
-/** What each key asked of each model. */
 export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer }) {
   return (
     <>
@@ -120,7 +118,7 @@ export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer })
   );
 }
 
-/** A table that scrolls sideways where it does not fit; the keyboard reaches it. */
+/** Scrolls a wide table sideways, also by keyboard. */
 export function Scrolled({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there.

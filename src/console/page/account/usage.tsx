@@ -1,73 +1,86 @@
 import { useState } from 'preact/hooks';
-import type { Counts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
-import type { Span } from '../../account/spans.ts';
+import type { OutcomeCounts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
+import type { DaySpan } from '../../account/spans.ts';
 import { Fact } from '../shared/fact.tsx';
 import { type Measure, Swatch, UsageChart } from './chart.tsx';
 import { useLoaded } from './client.ts';
 import {
-  Empty,
+  Choice,
   formatNumber,
   Name,
-  Notice,
-  SectionHead,
+  type Option,
+  Section,
   Segments,
   SpanChoice,
   shortNumber,
-  Waiting,
 } from './parts.tsx';
 import { DayTable, PairTable } from './usage-tables.tsx';
 
-const BY_CHOICES = [
+const BY_OPTIONS: Option<UsageBy>[] = [
   { value: 'model', label: 'By model' },
   { value: 'key', label: 'By key' },
-] as const;
-const MEASURE_CHOICES = [
+];
+const MEASURE_OPTIONS: Option<Measure>[] = [
   { value: 'tokens', label: 'Tokens' },
   { value: 'requests', label: 'Requests' },
-] as const;
+];
 
-/** What was used, by day, key and model. */
+/** Usage of the gateway by day, key and model. */
 export function UsageSection() {
-  const [days, setDays] = useState<Span>(30);
+  const [days, setDays] = useState<DaySpan>(30);
   const [by, setBy] = useState<UsageBy>('model');
   const [measure, setMeasure] = useState<Measure>('tokens');
   const [key, setKey] = useState('');
   const query = new URLSearchParams({ days: String(days), by, ...(key !== '' && { key }) });
   const loaded = useLoaded<UsageAnswer>(`usage?${query}`);
   const { value } = loaded;
+  const notice = value?.notice;
+  const isEmpty = value?.total.requests === 0;
   return (
-    <section>
-      <SectionHead
-        title="Usage"
-        about="Requests to the model gateway. Days follow the UTC calendar."
-      />
-      <div class="choices flow">
-        <SpanChoice days={days} onChange={setDays} />
-        <Segments<UsageBy> legend="Group" value={by} choices={BY_CHOICES} onChange={setBy} />
-        <Segments<Measure>
-          legend="Measure"
-          value={measure}
-          choices={MEASURE_CHOICES}
-          onChange={setMeasure}
-        />
-        <KeyChoice keys={value?.keys ?? []} chosen={key} onChoose={setKey} />
-      </div>
-      <Waiting loaded={loaded} />
-      {value?.notice !== undefined && <Notice>{value.notice}</Notice>}
-      {value && value.total.requests === 0 && value.notice === undefined && (
-        <Empty title="No requests in this period">
-          <p>
-            Ask something in the <a href="/">playground</a>, or send a request with a{' '}
-            <a href="#keys">key</a>. It appears here once it is answered.
-          </p>
-        </Empty>
-      )}
-      {value && value.total.requests > 0 && <Used usage={value} measure={measure} by={by} />}
-    </section>
+    <Section
+      title="Usage"
+      about="Requests to the model gateway. Days follow the UTC calendar."
+      controls={
+        <>
+          <SpanChoice days={days} onChange={setDays} />
+          <Segments legend="Group" value={by} options={BY_OPTIONS} onChange={setBy} />
+          <Segments
+            legend="Measure"
+            value={measure}
+            options={MEASURE_OPTIONS}
+            onChange={setMeasure}
+          />
+          <KeyChoice keys={value?.keys ?? []} chosen={key} onChoose={setKey} />
+        </>
+      }
+      loaded={loaded}
+      notices={notice === undefined ? [] : [notice]}
+      empty={isEmpty && notice === undefined ? NO_REQUESTS : undefined}
+    >
+      {value && !isEmpty && <UsageReport usage={value} measure={measure} by={by} />}
+    </Section>
   );
 }
 
-function Used({ usage, measure, by }: { usage: UsageAnswer; measure: Measure; by: UsageBy }) {
+const NO_REQUESTS = {
+  title: 'No requests in this period',
+  text: (
+    <>
+      Ask something in the <a href="/">playground</a>, or send a request with a{' '}
+      <a href="#keys">key</a>. It appears here once it is answered.
+    </>
+  ),
+};
+
+function UsageReport({
+  usage,
+  measure,
+  by,
+}: {
+  usage: UsageAnswer;
+  measure: Measure;
+  by: UsageBy;
+}) {
   return (
     <>
       <Totals total={usage.total} />
@@ -82,7 +95,7 @@ function Used({ usage, measure, by }: { usage: UsageAnswer; measure: Measure; by
   );
 }
 
-function Totals({ total }: { total: Counts }) {
+function Totals({ total }: { total: OutcomeCounts }) {
   const { requests, complete, left, failed, refused, promptTokens, answerTokens, estimated } =
     total;
   const ended = [
@@ -139,20 +152,12 @@ function KeyChoice({
   chosen: string;
   onChoose: (key: string) => void;
 }) {
-  // One that was chosen stays, though it was not used in the days that are shown now.
-  const isGone = chosen !== '' && !keys.some(({ id }) => id === chosen);
-  return (
-    <label class="choice minor">
-      <span>Key</span>
-      <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-        <option value="">All keys</option>
-        {isGone && <option value={chosen}>{chosen}</option>}
-        {keys.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  // The chosen key stays an option, even if it wasn't used in the period.
+  const isMissing = chosen !== '' && !keys.some(({ id }) => id === chosen);
+  const options = [
+    { value: '', label: 'All keys' },
+    ...(isMissing ? [{ value: chosen, label: chosen }] : []),
+    ...keys.map(({ id, name }) => ({ value: id, label: name })),
+  ];
+  return <Choice label="Key" value={chosen} options={options} onChange={onChoose} minor />;
 }

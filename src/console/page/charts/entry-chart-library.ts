@@ -1,5 +1,5 @@
 import './language.ts';
 import uPlot from 'uplot';
 
-// Most who open a page look at no chart: this is a script of its own, which the first chart loads.
+// Most readers open no chart, so the library is a separate script that the first chart loads.
 export const chartLibrary = uPlot;

@@ -1,5 +1,5 @@
-// uPlot makes a number format of the browser's language as soon as it is loaded, and Chromium in a POSIX locale names one
-// that is no language tag, `en-US@posix`. The chart library's entry imports this before it.
+// uPlot creates a number format for the browser's language when it is loaded. In a POSIX locale Chromium names the language
+// `en-US@posix`, which isn't a valid tag. The chart library's entry imports this file first.
 try {
   new Intl.NumberFormat(navigator.language);
 } catch {

@@ -3,13 +3,11 @@ import { scriptAddress } from '../shared/script-address.ts';
 
 export type ChartLibrary = typeof uPlot;
 
-/** A chart in its frame; `end` takes it away. */
 export interface DrawnChart {
   plot: uPlot;
   end(): void;
 }
 
-/** Loads what draws charts, once. Rejects when it does not come. */
 export async function loadChartLibrary(): Promise<ChartLibrary> {
   const loaded: typeof import('./entry-chart-library.ts') = await import(
     scriptAddress('chart-library')
@@ -17,7 +15,7 @@ export async function loadChartLibrary(): Promise<ChartLibrary> {
   return loaded.chartLibrary;
 }
 
-/** Draws a chart into its frame, and keeps it as wide as that and in the colours of the theme. */
+/** Draws a chart that follows its frame's width and the theme's colours until `end` is called. */
 export function drawPlot(
   library: ChartLibrary,
   frame: HTMLElement,
@@ -39,7 +37,6 @@ export function drawPlot(
   return { plot, end };
 }
 
-/** An axis as all charts have it. */
 export const axisIn = (frame: HTMLElement): uPlot.Axis => ({
   stroke: () => colourIn(frame, '--muted'),
   font: '12px Inter, system-ui, sans-serif',
@@ -47,7 +44,7 @@ export const axisIn = (frame: HTMLElement): uPlot.Axis => ({
   ticks: { show: false },
 });
 
-/** A colour of the theme at an element, as it is now; a canvas does not know what a variable stands for. */
+/** The current value of a theme colour, because a canvas can't read CSS variables. */
 export function colourIn(element: HTMLElement, variable: string): string {
   const probe = document.createElement('i');
   probe.style.cssText = `color: var(${variable}); forced-color-adjust: none`;

@@ -6,8 +6,8 @@ import { type ChartLibrary, type DrawnChart, loadChartLibrary } from './plot.ts'
 const PROBLEM = 'The chart could not be loaded. Reload the page to try again.';
 
 /**
- * A chart in its frame, drawn as soon as its library is there, and again when one of `inputs` changes. `problem` is a
- * sentence to show in place of a chart whose library does not come.
+ * Draws a chart once its library is loaded, and again when one of `inputs` changes. `problem` is a sentence to show if the library
+ * can't be loaded.
  */
 export function useChart(
   draw: (library: ChartLibrary, frame: HTMLElement) => DrawnChart,
@@ -32,5 +32,5 @@ export function useChart(
     };
   }, [library, ...inputs]);
   const isMissing = library !== undefined && !library.loaded;
-  return { frame, plot, ...(isMissing && { problem: PROBLEM }) };
+  return { frame, plot, problem: isMissing ? PROBLEM : undefined };
 }

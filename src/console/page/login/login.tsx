@@ -3,7 +3,7 @@ import { submitting } from '../shared/form.tsx';
 import { Mark } from '../shared/icons.tsx';
 import { errorSentence, sendJson, UNREACHED } from '../shared/requests.ts';
 
-/** The login: one password, and then on to where one wanted to go. */
+/** Asks for the password and then opens the page `to`. */
 export function Login({ to }: { to: string }) {
   const input = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState('');
@@ -26,7 +26,7 @@ export function Login({ to }: { to: string }) {
       <Mark />
       <h1>Log in to Askwatch</h1>
       <form method="post" onSubmit={submitting(() => void logIn())}>
-        {/* There is one user; managers of passwords want a name to keep the password under. */}
+        {/* Password managers want a user name. */}
         <input
           hidden
           readOnly
@@ -69,7 +69,7 @@ export function Login({ to }: { to: string }) {
   );
 }
 
-/** Why the password was not taken, as a sentence; `undefined` when it was. */
+/** Resolves to the sentence of a refusal, or to `undefined` after a login. */
 async function tryPassword(password: string): Promise<string | undefined> {
   const response = await sendJson('POST', '/console/login', { password }).catch(() => undefined);
   if (!response) return UNREACHED;

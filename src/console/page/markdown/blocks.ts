@@ -1,46 +1,39 @@
-/** Attributes that a piece of an answer may have. */
-export interface Attributes {
-  /** Of a link: an `http`, `https` or `mailto` address. */
+export interface PieceAttributes {
+  /** An `http`, `https` or `mailto` address. */
   href?: string;
-  /** Of a numbered list that begins elsewhere than at one. */
   start?: string;
-  /** Of a cell of a table. */
   align?: string;
-  /** Of a part of coloured code. */
   class?: string;
-  /** Of a block of code: what it is written in. */
   language?: string;
 }
 
-/** A piece of an answer as the workers send it: a text, or a tag with its attributes, 0 for none, and what is in it. */
-export type Piece = string | [tag: string, attributes: Attributes | 0, children: Piece[]];
+/** A piece of an answer as the workers send it: a text, or a tag with its attributes (0 for none) and children. */
+export type MarkdownPiece =
+  | string
+  | [tag: string, attributes: PieceAttributes | 0, children: MarkdownPiece[]];
 
-/** What the worker is asked to set: an answer, or the part of it that may still change. */
+/** An answer to format, or the part of it that may still change. */
 export interface MarkdownJob {
   text: string;
-  /** Nothing will follow. */
   whole: boolean;
-  /** How many more blocks the answer may have. */
   room: number;
 }
 
-/** What comes of it. */
 export interface MarkdownResult {
-  /** Each a `Piece` as JSON: what is the same as before need not be read again. */
+  /** Each block is a `MarkdownPiece` as JSON, so that the page needn't read unchanged blocks again. */
   blocks: string[];
-  /** So many of the blocks stay as they are whatever follows; the text of the others begins at this character. */
+  /** Number of blocks that more text can't change, and the character where the text of the other blocks begins. */
   settled: { blocks: number; at: number };
-  /** Where it was given up, since there is no room for more; the text's length when it was not. */
+  /** The character where the room ended; the text's length if there was enough. */
   end: number;
-  /** Some of it is too intricate to set, and is among the blocks as plain text. */
+  /** True if some blocks are too complex to format and are plain text. */
   intricate: boolean;
 }
 
-/** Code that is to be coloured. */
 export interface ColourJob {
   language: string;
   code: string;
 }
 
-/** The pieces as JSON; `undefined` for a language that is not known. */
+/** The pieces as JSON; `undefined` for an unknown language. */
 export type ColourResult = string | undefined;

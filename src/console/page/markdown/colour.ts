@@ -2,21 +2,21 @@ import dockerfile from 'highlight.js/lib/languages/dockerfile';
 import nginx from 'highlight.js/lib/languages/nginx';
 import powershell from 'highlight.js/lib/languages/powershell';
 import { common, createLowlight } from 'lowlight';
-import type { ColourJob, ColourResult, Piece } from './blocks.ts';
+import type { ColourJob, ColourResult, MarkdownPiece } from './blocks.ts';
 
 const lowlight = createLowlight({ ...common, dockerfile, nginx, powershell });
 
-/** More coloured parts than these would hold the page while it lays them out. */
+/** Laying out more coloured parts would freeze the page. */
 export const MAX_COLOURED = 4_000;
 
 type Coloured = ReturnType<typeof lowlight.highlight>['children'][number];
 
-/** Code as pieces whose classes say what each part is. Pure. */
+/** Splits code into pieces whose classes give them colours. Pure. */
 export function colour({ language, code }: ColourJob): ColourResult {
   if (!lowlight.registered(language)) return undefined;
   const { children } = lowlight.highlight(language, code);
   let parts = 0;
-  function pieceOf(node: Coloured): Piece {
+  function pieceOf(node: Coloured): MarkdownPiece {
     if (node.type === 'text') return node.value;
     if (node.type !== 'element') return '';
     parts += 1;

@@ -1,6 +1,6 @@
 import type { MarkdownJob } from './blocks.ts';
-import { setMarkdown } from './markdown.ts';
+import { formatMarkdown } from './markdown.ts';
 
-self.onmessage = ({ data }: MessageEvent<MarkdownJob>) => self.postMessage(setMarkdown(data));
-// The time that a job may take counts from here.
+self.onmessage = ({ data }: MessageEvent<MarkdownJob>) => self.postMessage(formatMarkdown(data));
+// The page's time limit for a job begins here.
 self.postMessage('ready');

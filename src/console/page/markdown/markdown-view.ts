@@ -1,198 +1,220 @@
-import type { ColourJob, ColourResult, MarkdownJob, MarkdownResult, Piece } from './blocks.ts';
+import type {
+  ColourJob,
+  ColourResult,
+  MarkdownJob,
+  MarkdownPiece,
+  MarkdownResult,
+} from './blocks.ts';
 import { endOfBox, plainPieces } from './plain-text.ts';
-import { blockOf, type Code, elementOf } from './show-pieces.tsx';
+import { type CodeToColour, elementOf } from './show-pieces.tsx';
 import { createPageWorker } from './worker.ts';
 
-/** Characters of one answer that are set; the console keeps no longer ones, and what follows is shown as plain text. */
-export const MAX_SET_CHARACTERS = 64_000;
+/** Characters of one answer that are formatted; the rest is plain text. The console stores no longer answers. */
+export const MAX_FORMATTED_CHARACTERS = 64_000;
 
-/** Blocks of one answer; each costs a browser something also while it is out of sight. */
+/** Blocks of one answer; each costs a browser something, even out of sight. */
 const MAX_BLOCKS = 2_000;
 
-/** From here on only what is seen is laid out. */
+/** In a longer answer, the browser only lays out what is in sight. */
 const LONG_CHARACTERS = 4_000;
 
-/** An answer drawn while it grows takes this share of the time at most. */
+/** After each drawing of a growing answer, the page rests this many times as long. */
 const REST_FOR_EACH_DRAWING = 3;
 
-/** The page goes on after so long, and the rest is drawn after that. */
-const SLICE_MS = 8;
+/** Limits of one batch of new blocks: time to create them, and their number, because styling them takes the browser longer. */
+const BATCH_MS = 8;
+const BATCH_BLOCKS = 150;
 
-/** Blocks made before the browser has drawn: styling new ones takes it longer than making them. */
-const SLICE_BLOCKS = 150;
-
-const setMarkdown = createPageWorker<MarkdownJob, MarkdownResult>('markdown-worker', 5_000);
+const formatMarkdown = createPageWorker<MarkdownJob, MarkdownResult>('markdown-worker', 5_000);
 const colour = createPageWorker<ColourJob, ColourResult>('colour-worker', 2_000);
 
-/** Why some of an answer is plain text. */
-const WHY_PLAIN = {
+const PLAIN_NOTES = {
   long: 'This answer is too long to format in full. Its end is shown as plain text.',
   intricate: 'Parts of this answer are too complex to format and are shown as plain text.',
   late: 'This answer took too long to format and is shown as plain text.',
   broken: "This answer is shown as plain text because a script didn't load. Reload the page.",
 };
 
-/** Where an answer is shown, drawn again as it grows. */
-export type MarkdownView = ReturnType<typeof createMarkdownView>;
-
-/** A block as it is shown: as long as its key is the same, it stays, so that a selection in it survives. */
-interface Shown {
-  key: string;
-  make(): Node;
+interface Version {
+  text: string;
+  growing: boolean;
 }
 
-/** Draws answers into `element`, in batches, so that the page never waits; `onNote` is called with why some of it is plain text. */
-export function createMarkdownView(
-  element: HTMLElement,
-  onNote: (note: string | undefined) => void,
-) {
-  let newest = { text: '', growing: true };
-  let drawn = { text: '', growing: true };
-  /** What stays as it is whatever follows. */
-  let settled: { blocks: Shown[]; at: number } = { blocks: [], at: 0 };
-  let keys: string[] = [];
-  let failed: 'late' | 'broken' | undefined;
-  let caret: Element | null = null;
-  let closed = false;
-  let drawing = false;
-  let wake = () => {};
-  const uncoloured = new Map<string, Code[]>();
+/** A block on the page. It stays as long as its key is the same, so that a selection in it survives. */
+interface ShownBlock {
+  key: string;
+  create(): Node;
+}
 
-  async function drawAll() {
-    while (!closed && (newest.text !== drawn.text || newest.growing !== drawn.growing)) {
+/**
+ * Draws an answer into an element while it grows, in batches, so that the page never freezes. `show` sets the newest version; one
+ * loop draws it and rests, until the drawn version is the newest. Only the text after the settled blocks is formatted again.
+ */
+export class MarkdownView {
+  private readonly element: HTMLElement;
+  private readonly onNote: (note: string | undefined) => void;
+  private newest: Version = { text: '', growing: true };
+  private drawn: Version = { text: '', growing: true };
+  /** Blocks that more text can't change, and the end of their text. */
+  private settled: { blocks: ShownBlock[]; end: number } = { blocks: [], end: 0 };
+  /** Keys of the blocks on the page. */
+  private keys: string[] = [];
+  private failure: 'late' | 'broken' | undefined;
+  private caret: Element | null = null;
+  private isClosed = false;
+  private isDrawing = false;
+  private endRest = () => {};
+  /** Code on the page without colours, by the key of its block. */
+  private readonly uncoloured = new Map<string, CodeToColour[]>();
+
+  /** `onNote` is called with the reason why some of the answer is plain text. */
+  constructor(element: HTMLElement, onNote: (note: string | undefined) => void) {
+    this.element = element;
+    this.onNote = onNote;
+  }
+
+  show(text: string, growing: boolean): void {
+    this.newest = { text, growing };
+    if (!growing) this.endRest();
+    if (this.isDrawing) return;
+    this.isDrawing = true;
+    void this.drawUntilNewest().finally(() => {
+      this.isDrawing = false;
+    });
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.endRest();
+  }
+
+  private async drawUntilNewest() {
+    const isNewest = () =>
+      this.newest.text === this.drawn.text && this.newest.growing === this.drawn.growing;
+    while (!this.isClosed && !isNewest()) {
       const startedAtMs = performance.now();
-      drawn = await draw(newest);
-      if (drawn.growing && newest.growing)
-        await rest((performance.now() - startedAtMs) * REST_FOR_EACH_DRAWING);
+      const version = this.newest;
+      await this.draw(version);
+      this.drawn = version;
+      const drawingMs = performance.now() - startedAtMs;
+      if (version.growing && this.newest.growing) await this.rest(drawingMs);
     }
   }
 
-  /** Ends sooner when the answer is whole. */
-  function rest(ms: number): Promise<void> {
+  /** Ends early once the answer is whole. */
+  private rest(drawingMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
+      const timer = setTimeout(resolve, drawingMs * REST_FOR_EACH_DRAWING);
+      this.endRest = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
 
-  async function draw(now: typeof newest) {
-    const { text, growing } = now;
-    if (!text.startsWith(drawn.text)) {
-      settled = { blocks: [], at: 0 };
-      keys = [];
+  private async draw({ text, growing }: Version) {
+    if (!text.startsWith(this.drawn.text)) {
+      this.settled = { blocks: [], end: 0 };
+      this.keys = [];
     }
-    // No class: those of the element are set again when the answer is whole.
-    element.toggleAttribute('data-long', text.length > LONG_CHARACTERS);
-    const from = growing ? settled.at : 0;
-    const before = growing ? settled.blocks : [];
-    const most = endOfBox(text, 0, MAX_SET_CHARACTERS);
-    const room = MAX_BLOCKS - before.length;
-    const outcome = failed
-      ? { kind: failed }
-      : await setMarkdown({ text: text.slice(from, most), whole: !growing, room });
-    if (outcome.kind !== 'done') {
-      failed = outcome.kind;
-      onNote(WHY_PLAIN[failed]);
-      await patch([...settled.blocks, ...plain(text.slice(settled.at))]);
-      return now;
-    }
-    const { result } = outcome;
-    const end = from + result.end;
-    const blocks = [...before, ...result.blocks.map(asShown)];
+    // An attribute, because Preact sets the classes.
+    this.element.toggleAttribute('data-long', text.length > LONG_CHARACTERS);
+    const { blocks: settledBlocks, end: start } = growing ? this.settled : { blocks: [], end: 0 };
+    const room = MAX_BLOCKS - settledBlocks.length;
+    const formattedText = text.slice(start, endOfBox(text, 0, MAX_FORMATTED_CHARACTERS));
+    const outcome = this.failure
+      ? { kind: this.failure }
+      : await formatMarkdown({ text: formattedText, whole: !growing, room });
+    if (outcome.kind !== 'done') return await this.drawPlain(text, outcome.kind);
+
+    const { blocks: newBlocks, settled, end, intricate } = outcome.result;
+    const blocks = [...settledBlocks, ...newBlocks.map((json) => this.shownBlock(json))];
+    const formattedEnd = start + end;
     if (growing) {
-      const count = before.length + result.settled.blocks;
-      settled = { blocks: blocks.slice(0, count), at: from + result.settled.at };
+      const settledCount = settledBlocks.length + settled.blocks;
+      this.settled = { blocks: blocks.slice(0, settledCount), end: start + settled.at };
     }
-    await patch([...blocks, ...plain(text.slice(end))]);
-    onNote(end < text.length ? WHY_PLAIN.long : result.intricate ? WHY_PLAIN.intricate : undefined);
-    // What may still change is not worth it yet.
-    void colourAll(growing ? new Set(settled.blocks.map(({ key }) => key)) : undefined);
-    return now;
+    await this.replaceBlocks([...blocks, ...this.plainBlocks(text.slice(formattedEnd))]);
+    const note = formattedEnd < text.length ? 'long' : intricate ? 'intricate' : undefined;
+    this.onNote(note && PLAIN_NOTES[note]);
+    void this.colourCode(growing ? this.settled.blocks : undefined);
   }
 
-  function asShown(json: string): Shown {
+  private async drawPlain(text: string, failure: 'late' | 'broken') {
+    this.failure = failure;
+    this.onNote(PLAIN_NOTES[failure]);
+    const { blocks, end } = this.settled;
+    await this.replaceBlocks([...blocks, ...this.plainBlocks(text.slice(end))]);
+  }
+
+  private shownBlock(json: string): ShownBlock {
     return {
       key: json,
-      make: () =>
-        blockOf(JSON.parse(json) as Piece, (code) =>
-          uncoloured.set(json, [...(uncoloured.get(json) ?? []), code]),
+      create: () =>
+        elementOf(JSON.parse(json) as MarkdownPiece, (code) =>
+          this.uncoloured.set(json, [...(this.uncoloured.get(json) ?? []), code]),
         ),
     };
   }
 
-  const plain = (text: string) => plainPieces(text).map((piece) => asShown(JSON.stringify(piece)));
+  private plainBlocks(text: string): ShownBlock[] {
+    return plainPieces(text).map((piece) => this.shownBlock(JSON.stringify(piece)));
+  }
 
   /** Touches only the blocks that differ. */
-  async function patch(blocks: readonly Shown[]) {
-    let sliceEndMs = performance.now() + SLICE_MS;
-    let made = 0;
+  private async replaceBlocks(blocks: readonly ShownBlock[]) {
+    const { element } = this;
+    let batchEndMs = performance.now() + BATCH_MS;
+    let batchBlocks = 0;
     const count = Math.max(blocks.length, element.childNodes.length);
-    for (let at = 0; at < count && !closed; at += 1) {
-      if (performance.now() > sliceEndMs || made >= SLICE_BLOCKS) {
+    for (let at = 0; at < count && !this.isClosed; at += 1) {
+      if (performance.now() > batchEndMs || batchBlocks >= BATCH_BLOCKS) {
         await nextFrame();
-        made = 0;
-        sliceEndMs = performance.now() + SLICE_MS;
+        batchBlocks = 0;
+        batchEndMs = performance.now() + BATCH_MS;
       }
       const block = blocks[at];
-      if (!block || block.key !== keys[at]) made += 1;
-      const shown = element.childNodes[Math.min(at, blocks.length)];
-      if (!block) shown?.remove();
-      else if (block.key === keys[at]) continue;
-      else if (shown) shown.replaceWith(block.make());
-      else element.append(block.make());
+      if (block && block.key === this.keys[at]) continue;
+      batchBlocks += 1;
+      const node = element.childNodes[Math.min(at, blocks.length)];
+      if (!block) node?.remove();
+      else if (node) node.replaceWith(block.create());
+      else element.append(block.create());
     }
-    keys = blocks.map(({ key }) => key);
-    moveCaret();
-    const current = new Set(keys);
-    for (const key of uncoloured.keys()) if (!current.has(key)) uncoloured.delete(key);
+    this.keys = blocks.map(({ key }) => key);
+    this.moveCaret();
+    const current = new Set(this.keys);
+    for (const key of this.uncoloured.keys()) if (!current.has(key)) this.uncoloured.delete(key);
   }
 
-  /** To the last block, or away when nothing follows. */
-  function moveCaret() {
-    const next = newest.growing ? element.lastElementChild : null;
-    if (next === caret) return;
-    caret?.classList.remove('caret');
-    if (caret?.classList.length === 0) caret.removeAttribute('class');
+  /** Marks the last block of a growing answer. */
+  private moveCaret() {
+    const next = this.newest.growing ? this.element.lastElementChild : null;
+    if (next === this.caret) return;
+    this.caret?.classList.remove('caret');
+    if (this.caret?.classList.length === 0) this.caret.removeAttribute('class');
     next?.classList.add('caret');
-    caret = next;
+    this.caret = next;
   }
 
-  /** Colours the code of these blocks, or of all. */
-  async function colourAll(only: Set<string> | undefined) {
-    for (const [key, codes] of uncoloured) {
-      if (only && !only.has(key)) continue;
-      uncoloured.delete(key);
+  /** Colours the code in these blocks, or in all. */
+  private async colourCode(blocks: readonly ShownBlock[] | undefined) {
+    const keys = blocks && new Set(blocks.map(({ key }) => key));
+    for (const [key, codes] of this.uncoloured) {
+      if (keys && !keys.has(key)) continue;
+      this.uncoloured.delete(key);
       for (const { element, language, text } of codes) {
-        if (closed || !element.isConnected) continue;
+        if (this.isClosed || !element.isConnected) continue;
         const outcome = await colour({ language, code: text });
         if (outcome.kind !== 'done' || outcome.result === undefined) continue;
-        const pieces = JSON.parse(outcome.result) as Piece[];
-        if (!closed) element.replaceChildren(...pieces.map((piece) => elementOf(piece)));
+        const pieces = JSON.parse(outcome.result) as MarkdownPiece[];
+        if (!this.isClosed) element.replaceChildren(...pieces.map((piece) => elementOf(piece)));
       }
     }
   }
-
-  return {
-    show(text: string, growing: boolean) {
-      newest = { text, growing };
-      if (!growing) wake();
-      if (drawing) return;
-      drawing = true;
-      void drawAll().finally(() => {
-        drawing = false;
-      });
-    },
-    close() {
-      closed = true;
-      wake();
-    },
-  };
 }
 
-/** After the browser has drawn; a tab in the background draws nothing. */
+/** Waits until the browser has drawn; the timeout is for a tab in the background, which draws nothing. */
 function nextFrame(): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, 100);

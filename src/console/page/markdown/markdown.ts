@@ -1,42 +1,35 @@
 import type { Token } from 'markdown-it';
 import MarkdownIt from 'markdown-it';
 import { splitInstants } from '../../shared/from-bot.ts';
-import type { Attributes, MarkdownJob, MarkdownResult, Piece } from './blocks.ts';
-import { mathAsCode } from './math.ts';
+import type { MarkdownJob, MarkdownPiece, MarkdownResult, PieceAttributes } from './blocks.ts';
 import { plainPieces } from './plain-text.ts';
 
-/**
- * What a browser lays out as one: more pieces than this, or more characters in a paragraph, are taken apart or shown as
- * plain text.
- */
+/** Limits of a block, because a browser lays it out at once. A larger block is split or shown as plain text. */
 export const MAX_PIECES = 1_000;
 const MAX_PARAGRAPH_CHARACTERS = 16_000;
 
-/** How deep pieces stand in one another. */
 export const MAX_DEPTH = 24;
 
 /**
- * Of eight parsers, the one whose time grows with the length alone on every hostile text that was tried. It leaves out
- * what is nested deeper than its own limit, so that has to be above ours.
+ * markdown-it is the only one of eight parsers whose time stayed linear on every hostile text that was tried. It leaves out text
+ * nested deeper than its own limit, so that limit must be higher than ours.
  */
 const markdown = new MarkdownIt({ html: false, breaks: true, linkify: true, maxNesting: 100 });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
-// Letters of other alphabets can look like those of a known address.
+// A decoded address could imitate a known one with letters of another alphabet.
 markdown.normalizeLinkText = (url) => url;
-markdown.use(mathAsCode);
 
-/** Where a link of an answer may lead. */
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 
 const TAGS: Record<string, string> = { s: 'del' };
 
-/** Sets Markdown as models write it. HTML in it is something the model talks about: it is shown, not used. Pure. */
-export function setMarkdown({ text, whole, room }: MarkdownJob): MarkdownResult {
+/** Formats Markdown as models write it. HTML is shown as text, because the model only talks about it. Pure. */
+export function formatMarkdown({ text, whole, room }: MarkdownJob): MarkdownResult {
   const tokens = markdown.parse(text, {});
   const starts = lineStarts(text);
   const startOf = (line: number) => starts[line] ?? text.length;
   const blocks: string[] = [];
-  /** The first line of each top-level block, and how many blocks were there before. */
+  /** First line of each top-level block, and the number of blocks before it. */
   const tops: Array<{ line: number; before: number }> = [];
   let intricate = false;
   let end = text.length;
@@ -59,10 +52,7 @@ export function setMarkdown({ text, whole, room }: MarkdownJob): MarkdownResult 
 
 const NOTHING = { blocks: 0, at: 0 };
 
-/**
- * The last line may turn out to be anything, so the block before it may still go on; it and what follows is set again
- * with what comes next.
- */
+/** The last line is incomplete, so even the block before it may continue. That block and the rest are formatted again. */
 function settledOf(
   tops: ReadonlyArray<{ line: number; before: number }>,
   lastLine: number,
@@ -73,12 +63,10 @@ function settledOf(
   return again ? { blocks: again.before, at: startOf(again.line) } : NOTHING;
 }
 
-/** Where each line begins. */
 function lineStarts(text: string): number[] {
   return [0, ...[...text.matchAll(/\r\n?|\n/g)].map((end) => end.index + end[0].length)];
 }
 
-/** The tokens of each block that stands in no other. */
 function topLevel(tokens: Token[]): Token[][] {
   const tops: Token[][] = [];
   let depth = 0;
@@ -90,11 +78,11 @@ function topLevel(tokens: Token[]): Token[][] {
   return tops;
 }
 
-/** Undefined when they stand too deep in one another. */
-function piecesOf(tokens: Token[]): Piece[] | undefined {
-  const root: Open = { children: [] };
-  const open: Open[] = [root];
-  function put(piece: Piece) {
+/** Returns `undefined` if the tokens are nested too deep. */
+function piecesOf(tokens: Token[]): MarkdownPiece[] | undefined {
+  const root: OpenElement = { children: [] };
+  const open: OpenElement[] = [root];
+  function put(piece: MarkdownPiece) {
     const children = open.at(-1)?.children ?? root.children;
     const last = children.at(-1);
     if (typeof piece === 'string' && typeof last === 'string') {
@@ -114,14 +102,14 @@ function piecesOf(tokens: Token[]): Piece[] | undefined {
   return root.children;
 }
 
-/** An element that is not closed yet; without a tag, what is in it stands in the one around it. */
-interface Open {
+/** An element that is not closed yet. Without a tag, its children belong to its parent. */
+interface OpenElement {
   tag?: string;
-  attributes?: Attributes;
-  children: Piece[];
+  attributes?: PieceAttributes;
+  children: MarkdownPiece[];
 }
 
-/** What stands within lines comes in the place of the lines. */
+/** Replaces inline tokens by their children. */
 function* inOrder(tokens: Token[]): Iterable<Token> {
   for (const token of tokens) {
     if (token.type === 'inline') yield* token.children ?? [];
@@ -129,9 +117,9 @@ function* inOrder(tokens: Token[]): Iterable<Token> {
   }
 }
 
-function opened(token: Token, around: Open | undefined): Open {
+function opened(token: Token, around: OpenElement | undefined): OpenElement {
   const { tag, hidden } = token;
-  const children: Piece[] = [];
+  const children: MarkdownPiece[] = [];
   if (hidden) return { children };
   if (tag === 'a') {
     const href = String(token.attrGet('href') ?? '');
@@ -145,7 +133,7 @@ function opened(token: Token, around: Open | undefined): Open {
   return { tag: TAGS[tag] ?? tag, children };
 }
 
-function pieceOf(token: Token, open: readonly Open[]): Piece {
+function pieceOf(token: Token, open: readonly OpenElement[]): MarkdownPiece {
   switch (token.type) {
     case 'fence':
     case 'code_block': {
@@ -161,7 +149,7 @@ function pieceOf(token: Token, open: readonly Open[]): Piece {
     case 'hr':
       return ['hr', 0, []];
     case 'image': {
-      // Showing a picture would make the browser call whoever the answer names.
+      // An image would make the browser send a request to any server that the answer names.
       const href = String(token.attrGet('src') ?? '');
       const words = `Picture: ${token.content || href}`;
       const inLink = open.some(({ tag }) => tag === 'a');
@@ -175,7 +163,7 @@ function pieceOf(token: Token, open: readonly Open[]): Piece {
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
-/** The words with the moments that they name drawn by the reader's clock. */
+/** Writes the times in a text by the reader's clock. */
 const withMoments = (words: string): string =>
   splitInstants(words)
     .map((part) =>
@@ -183,34 +171,31 @@ const withMoments = (words: string): string =>
     )
     .join('');
 
-/** Whether what comes next are the first words of an item of a list. */
-function isFirstOfItem(open: readonly Open[]): boolean {
+function isFirstOfItem(open: readonly OpenElement[]): boolean {
   const [item, words] = open.slice(-2);
   if (words?.children.length !== 0) return false;
   return item?.tag === 'li' && item.children.length === 0 && words.tag !== 'ul';
 }
 
-/** The words of a task with a box to see, which nobody can tick. */
 const withBox = (words: string) =>
   words.replace(/^\[([ xX])\](?=\s)/, (_, mark: string) => (mark === ' ' ? '☐' : '☑'));
 
-/** How many pieces there are in it, itself included. */
-function weightOf(piece: Piece): number {
+function weightOf(piece: MarkdownPiece): number {
   if (typeof piece === 'string') return 1;
   const [, , children] = piece;
   return children.reduce<number>((sum, child) => sum + weightOf(child), 1);
 }
 
-/** Code is not counted: its lines do not flow, which is what takes long. */
-function charactersOf(piece: Piece): number {
+/** Code isn't counted, because only wrapping lines is slow. */
+function charactersOf(piece: MarkdownPiece): number {
   if (typeof piece === 'string') return piece.length;
   const [tag, , children] = piece;
   if (tag === 'pre') return 0;
   return children.reduce<number>((sum, child) => sum + charactersOf(child), 0);
 }
 
-/** The piece, or what it can be taken apart into, each light enough to be laid out; undefined when it cannot. */
-function fitting(piece: Piece): Piece[] | undefined {
+/** Splits a piece that is over a limit. Returns `undefined` if that isn't possible. */
+function fitting(piece: MarkdownPiece): MarkdownPiece[] | undefined {
   if (typeof piece === 'string') return [piece];
   const [tag, attributes, children] = piece;
   if (tag === 'pre') return [piece];
@@ -227,18 +212,18 @@ function fitting(piece: Piece): Piece[] | undefined {
   });
 }
 
-/** Each part has the head of the whole. */
-function partsOfTable([head, body]: Piece[]): Piece[] | undefined {
+/** Each part repeats the table's head. */
+function partsOfTable([head, body]: MarkdownPiece[]): MarkdownPiece[] | undefined {
   if (head === undefined || body === undefined || typeof body === 'string') return undefined;
   const [, , rows] = body;
-  // Repeated for each, it would be most of what there is.
+  // A large head would fill most of each part.
   if (weightOf(head) > MAX_PIECES / 4) return undefined;
   return grouped(rows, weightOf(head))?.map((group) => ['table', 0, [head, ['tbody', 0, group]]]);
 }
 
-/** Pieces in their order, as many together as are light enough; undefined when one alone is not. */
-function grouped(pieces: readonly Piece[], extra = 0): Piece[][] | undefined {
-  const groups: Piece[][] = [];
+/** Groups pieces within the limits. Returns `undefined` if a single piece is over a limit. */
+function grouped(pieces: readonly MarkdownPiece[], extra = 0): MarkdownPiece[][] | undefined {
+  const groups: MarkdownPiece[][] = [];
   let weight = MAX_PIECES;
   let characters = 0;
   for (const piece of pieces) {

@@ -1,12 +1,12 @@
-import type { Piece } from './blocks.ts';
+import type { MarkdownPiece } from './blocks.ts';
 
-/** Characters of plain text in one box, so that a browser lays out only those boxes that are seen. */
+/** Plain text is split into boxes of this size, because a browser lays out only the boxes in sight. */
 const BOX_CHARACTERS = 4_000;
 
-/** How far back a better place to cut is looked for. */
+/** Distance from the limit within which the cut may be. */
 const LOOK_BACK = 1_000;
 
-/** Where the box of plain text that begins at `start` ends: after a line, else after a word, else anywhere. Pure. */
+/** Returns the end of the box that begins at `start`: after a line, otherwise after a word, otherwise anywhere. Pure. */
 export function endOfBox(text: string, start: number, characters = BOX_CHARACTERS): number {
   const end = start + characters;
   if (end >= text.length) return text.length;
@@ -14,11 +14,10 @@ export function endOfBox(text: string, start: number, characters = BOX_CHARACTER
   const before = text.slice(from, end);
   const cut = before.lastIndexOf('\n') + 1 || before.lastIndexOf(' ') + 1;
   if (cut > 0) return from + cut;
-  // Not between the two halves of one character.
+  // A cut must not separate the two halves of one character.
   return /[\uD800-\uDBFF]$/.test(before) ? end - 1 : end;
 }
 
-/** The text in boxes. Pure. */
 export function boxesOf(text: string): string[] {
   const boxes: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -29,6 +28,5 @@ export function boxesOf(text: string): string[] {
   return boxes;
 }
 
-/** The text as it is, in boxes of their own. Pure. */
-export const plainPieces = (text: string): Piece[] =>
+export const plainPieces = (text: string): MarkdownPiece[] =>
   boxesOf(text).map((box) => ['div', { class: 'plain' }, [box]]);

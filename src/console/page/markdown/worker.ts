@@ -1,39 +1,37 @@
 import { scriptAddress } from '../shared/script-address.ts';
 
-/** How a job ended. */
-export type Outcome<Result> =
+export type WorkerOutcome<Result> =
   | { kind: 'done'; result: Result }
-  /** It took too long, and was ended. */
+  /** The job took too long and was stopped. */
   | { kind: 'late' }
   /** The worker's script could not be loaded, or has a fault. */
   | { kind: 'broken' };
 
 /**
- * What does one kind of work beside the page, so that no text can hold it: a worker of the script `name`, which is loaded
- * when there is something to do. One that does not answer within `limitMs` is ended, and the next job gets another. Jobs are
- * done one after another.
+ * Creates a function that runs jobs in a worker, so that no text can freeze the page. The script `name` is loaded with the first
+ * job. Jobs run one after another. A worker that takes longer than `limitMs` is stopped, and the next job gets a new one.
  */
 export function createPageWorker<Job, Result>(
   name: string,
   limitMs: number,
-): (job: Job) => Promise<Outcome<Result>> {
+): (job: Job) => Promise<WorkerOutcome<Result>> {
   let worker: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function run(job: Job): Promise<Outcome<Result>> {
+  async function run(job: Job): Promise<WorkerOutcome<Result>> {
     try {
       if (!worker) {
-        worker = new Worker(addressOf(name) as string, { type: 'module', name });
-        // The time that a job may take counts from when it is ready.
-        await answerOf(worker);
+        worker = new Worker(trustedAddress(name) as string, { type: 'module', name });
+        // The time limit begins once the worker is ready.
+        await nextMessage(worker);
       }
-      const answer = answerOf<Result>(worker, limitMs);
+      const message = nextMessage<Result>(worker, limitMs);
       worker.postMessage(job);
-      const outcome = await answer;
+      const outcome = await message;
       if (outcome.kind === 'late') end();
       return outcome;
     } catch {
-      // What has gone wrong stands in the browser's own log.
+      // The browser logs the cause.
       end();
       return { kind: 'broken' };
     }
@@ -51,8 +49,7 @@ export function createPageWorker<Job, Result>(
   };
 }
 
-/** What the worker says next; rejected when it breaks. */
-function answerOf<Result>(worker: Worker, limitMs?: number): Promise<Outcome<Result>> {
+function nextMessage<Result>(worker: Worker, limitMs?: number): Promise<WorkerOutcome<Result>> {
   return new Promise((resolve, reject) => {
     const late = () => resolve({ kind: 'late' });
     const timer = limitMs === undefined ? undefined : setTimeout(late, limitMs);
@@ -67,7 +64,7 @@ function answerOf<Result>(worker: Worker, limitMs?: number): Promise<Outcome<Res
   });
 }
 
-/** Browsers that know trusted types. Source: W3C, Trusted Types, "TrustedTypePolicyFactory". */
+/** Browsers with trusted types. Source: W3C, Trusted Types, "TrustedTypePolicyFactory". */
 interface Trusting {
   trustedTypes?: {
     createPolicy(
@@ -85,8 +82,7 @@ const policy = (globalThis as Trusting).trustedTypes?.createPolicy('askwatch-wor
   },
 });
 
-/** Where the script is, as one that may run. */
-function addressOf(name: string): unknown {
+function trustedAddress(name: string): unknown {
   const address = scriptAddress(name);
   return policy ? policy.createScriptURL(address) : address;
 }

@@ -1,31 +1,27 @@
 import { useHash } from '../shared/use-hash.ts';
 
-/** What the address names: `#/general/<message>` is the thread under a message of a channel. */
-export interface Address {
+/** A place of the page: `#/general/<message>` is the thread under a message of a channel. */
+export interface ChatAddress {
   channel: string;
-  /** The message whose thread is open. */
   root: string | undefined;
 }
 
-/** Where the page is, and the way to another place of it. */
-export function useAddress(): [Address, (next: Address) => void] {
+export function useAddress(): [ChatAddress, (next: ChatAddress) => void] {
   const [address, setAddress] = useHash(readAddress);
-  const go = (next: Address) => {
-    // At once, so that what is done next finds the page there.
+  const go = (next: ChatAddress) => {
+    // `hashchange` comes later, but the next action must already find the new address.
     setAddress(next);
     location.hash = hashOf(next);
   };
   return [address, go];
 }
 
-/** The address of a place, as a link has it. */
-export function hashOf({ channel, root }: Address): string {
+export function hashOf({ channel, root }: ChatAddress): string {
   const parts = root === undefined ? [channel] : [channel, root];
   return `#/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-/** What the address names this moment. */
-export function readAddress(): Address {
+export function readAddress(): ChatAddress {
   const [, channel, root] = /^#\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash) ?? [];
   try {
     return {
@@ -33,7 +29,7 @@ export function readAddress(): Address {
       root: root === undefined ? undefined : decodeURIComponent(root),
     };
   } catch {
-    // Nothing that this page has written.
+    // The page never writes such an address.
     return { channel: 'general', root: undefined };
   }
 }

@@ -1,23 +1,25 @@
 import { Fragment, type RefObject } from 'preact';
-import type { ListedMessage, Outcome } from '../../shared/api-types.ts';
+import type { InteractionOutcome, ListedMessage } from '../../shared/api-types.ts';
 import { Mark, ReplyIcon } from '../shared/icons.tsx';
 import { dayName, Moment } from '../shared/moment.tsx';
-import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer/composer.tsx';
 import { MessageView } from './messages/message-view.tsx';
-import { type Older, Scroller } from './messages/scroller.tsx';
-import { isOwn, type State } from './state.ts';
+import { type OlderPart, Scroller } from './messages/scroller.tsx';
+import type { PressedButton } from './requests.ts';
+import { type ChatState, isOwn } from './state.ts';
 
-/** A channel: its messages, oldest first, and the line to type in. */
 export function Channel(props: {
-  state: State;
+  state: ChatState;
   channel: string;
   composer: RefObject<ComposerControl | null>;
   openRoot: string | undefined;
   onSay: (text: string, files: string[]) => Promise<void>;
   onOpenThread: (root: string) => void;
-  /** `at` is where to say that it did not work. */
-  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<Outcome | undefined>;
+  /** A failure is shown in the composer `at`. */
+  onPress: (
+    pressed: PressedButton,
+    at: ComposerControl | null,
+  ) => Promise<InteractionOutcome | undefined>;
   onOlder: () => Promise<void>;
 }) {
   const { state, channel, composer, openRoot, onSay, onOpenThread, onPress } = props;
@@ -76,7 +78,6 @@ export function Channel(props: {
         <Composer
           control={composer}
           channel={channel}
-          draft={channel}
           label={`Message to ${channel}`}
           placeholder="Ask, or type / for commands"
           onSay={onSay}
@@ -87,16 +88,15 @@ export function Channel(props: {
 }
 
 function olderOf(
-  { state, channel, onOlder }: { state: State; channel: string; onOlder: () => Promise<void> },
+  { state, channel, onOlder }: { state: ChatState; channel: string; onOlder: () => Promise<void> },
   messages: readonly ListedMessage[],
-): Older | undefined {
+): OlderPart | undefined {
   const first = messages[0]?.message.id;
   return first !== undefined && state.older.includes(channel)
     ? { first, load: onOlder }
     : undefined;
 }
 
-/** Leads from a message to the thread under it. */
 function ThreadLink({ thread, onOpen }: { thread: ListedMessage['thread']; onOpen: () => void }) {
   return (
     <button type="button" class="thread-link minor" onClick={onOpen}>
@@ -127,7 +127,7 @@ const TRIES = [
   { line: '/askwatch help', about: 'See everything it can do' },
 ];
 
-/** What a channel without messages says: four things to try, each a click away from the input. */
+/** Four lines to try; a click puts one into the composer. */
 function EmptyState({ onTry }: { onTry: (line: string) => void }) {
   return (
     <section class="empty welcome">

@@ -1,90 +1,68 @@
+import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Outcome } from '../../shared/api-types.ts';
-import { keepForm, keptForm, type Where } from '../shared/draft.ts';
+import type { InteractionOutcome, ShownForm } from '../../shared/api-types.ts';
 import { useLiveState } from '../shared/live-state.ts';
 import { sentenceOf } from '../shared/requests.ts';
 import { readAddress, useAddress } from './address.ts';
 import { Channel } from './channel.tsx';
-import type { Client, Pressed } from './client.ts';
+import type { ChatClient } from './client.ts';
 import type { ComposerControl } from './composer/composer.tsx';
 import { FormDialog } from './composer/form-dialog.tsx';
 import { Reader } from './reader-context.ts';
+import { type ChatPlace, type PressedButton, pressButton, sendForm, sendLine } from './requests.ts';
 import { HELP, Sidebar } from './sidebar.tsx';
-import type { State } from './state.ts';
+import type { ChatState } from './state.ts';
 import { ThreadPanel } from './thread-panel.tsx';
 import { useUnread } from './unread.ts';
 
-/** The chat: channels and commands at the side, the channel, the open thread, and the form that is being filled in. */
-export function Playground({ client }: { client: Client }) {
+/** The chat: the sidebar, a channel, the open thread, and a form over them. */
+export function Playground({ client }: { client: ChatClient }) {
   const state = useLiveState(client);
   const [{ channel, root }, go] = useAddress();
   const composer = useRef<ComposerControl>(null);
-  const [form, setForm] = useState(keptForm);
-  useLayoutEffect(() => keepForm(form), [form]);
-  /** What the line is given once it is shown: another line, or the focus alone. */
-  const [next, setNext] = useState<{ line?: string }>();
-  // Before the browser goes on: Enter right after the click is meant for this line.
-  useLayoutEffect(() => {
-    if (next?.line !== undefined) composer.current?.fill(next.line);
-    else if (next) composer.current?.focus();
-  }, [next]);
+  const focusComposer = useNextLine(composer);
+  const { form, setForm, follow } = useOutcomes(go);
   const unread = useUnread(state, channel);
   useTitle(client, state);
-  useLayoutEffect(() => {
-    if (!new URLSearchParams(location.search).has('help')) return;
-    history.replaceState(null, '', location.pathname + location.hash);
-    setNext({ line: HELP });
-  }, []);
   useEffect(() => client.openThread(root), [client, root]);
-
-  /** Leads to where something has come up, unless the reader has gone elsewhere meanwhile. */
-  function follow(said: Outcome, where: Where) {
-    if (said.shown === 'form') setForm({ form: said.form, where });
-    const isHere = readAddress().channel === where.channel;
-    if (said.shown === 'thread' && said.message !== where.thread && isHere) {
-      go({ channel: where.channel, root: said.message });
-    }
-    return said;
-  }
 
   const openThread = (next: string | undefined) => go({ channel, root: next });
   const inThread = root === undefined ? { channel } : { channel, thread: root };
 
-  async function say(text: string, files: string[], where: Where) {
-    follow(await client.send(text, files, where), where);
+  async function say(text: string, files: string[], place: ChatPlace) {
+    follow(await sendLine(text, files, place), place);
   }
 
-  /** Resolves to `undefined` when the press failed, which the line then says. */
-  async function press(pressed: Pressed, where: Where, at: ComposerControl | null) {
+  /** Resolves to `undefined` if the press failed; the composer then shows why. */
+  async function press(pressed: PressedButton, place: ChatPlace, at: ComposerControl | null) {
     at?.complain('');
     try {
-      return follow(await client.press(pressed, where), where);
+      return follow(await pressButton(pressed, place), place);
     } catch (error) {
       at?.complain(sentenceOf(error));
       return undefined;
     }
   }
 
-  const { person, names, commands } = state;
-  const { suggest, dismiss, upload } = client;
+  const { person, names, commands, thread } = state;
+  const { dismiss } = client;
   const reader = useMemo(
-    () => ({ person, names, commands, suggest, dismiss, upload }),
-    [person, names, commands],
+    () => ({ person, names, commands, dismiss }),
+    [person, names, commands, dismiss],
   );
-  const listed = state.messages.find(({ message }) => message.id === root) ?? state.thread?.listed;
-  const open = state.thread !== undefined && root !== undefined;
+  const listed = state.messages.find(({ message }) => message.id === root) ?? thread?.listed;
+  const isOpen = thread !== undefined && root !== undefined;
   return (
     <Reader.Provider value={reader}>
-      <div class={open ? 'playground with-thread' : 'playground'}>
+      <div class={isOpen ? 'playground with-thread' : 'playground'}>
         <Sidebar
           state={state}
-          client={client}
           unread={unread}
           here={channel}
           onGo={(next) => go({ channel: next, root: undefined })}
           onTry={(line) => {
             if (isNarrow()) openThread(undefined);
-            setNext({ line });
+            focusComposer(line);
           }}
         />
         <Channel
@@ -98,16 +76,16 @@ export function Playground({ client }: { client: Client }) {
           onPress={(pressed, at) => press(pressed, { channel }, at)}
           onOlder={() => client.fetchOlder(channel)}
         />
-        {open && state.thread && (
+        {isOpen && (
           <ThreadPanel
             key={root}
-            thread={state.thread}
+            thread={thread}
             listed={listed}
             channel={channel}
             onSay={(text, files) => say(text, files, inThread)}
             onClose={() => {
               openThread(undefined);
-              setNext({});
+              focusComposer();
             }}
             onPress={(pressed, at) => press(pressed, inThread, at)}
           />
@@ -115,9 +93,8 @@ export function Playground({ client }: { client: Client }) {
         {form && (
           <FormDialog
             form={form.form}
-            onChange={(values) => keepForm({ ...form, form: { ...form.form, values } })}
             onSend={async (values) =>
-              follow(await client.sendForm(form.form.command, values, form.where), form.where)
+              follow(await sendForm(form.form.command, values, form.place), form.place)
             }
             onClose={() => setForm(undefined)}
           />
@@ -130,11 +107,42 @@ export function Playground({ client }: { client: Client }) {
   );
 }
 
-/** Whether the thread covers the channel; `narrow.css` says from where on. */
+/** True if the thread covers the channel; the same width as in `playground.css`. */
 const isNarrow = () => matchMedia('(max-width: 760px)').matches;
 
-/** What has come while the tab was in the background stands before its name. */
-function useTitle(client: Client, state: State) {
+/** Returns a function that fills the composer with a line, or only focuses it. */
+function useNextLine(composer: RefObject<ComposerControl | null>) {
+  const [next, setNext] = useState<{ line?: string }>();
+  // A layout effect, so that an Enter right after the click goes to the composer.
+  useLayoutEffect(() => {
+    if (next?.line !== undefined) composer.current?.fill(next.line);
+    else if (next) composer.current?.focus();
+  }, [next]);
+  useLayoutEffect(() => {
+    if (!new URLSearchParams(location.search).has('help')) return;
+    history.replaceState(null, '', location.pathname + location.hash);
+    setNext({ line: HELP });
+  }, []);
+  return (line?: string) => setNext({ line });
+}
+
+/** The open form, and a function that leads the reader to the place of a reply. */
+function useOutcomes(go: ReturnType<typeof useAddress>[1]) {
+  const [form, setForm] = useState<{ form: ShownForm; place: ChatPlace }>();
+  function follow(outcome: InteractionOutcome, place: ChatPlace): InteractionOutcome {
+    if (outcome.shown === 'form') setForm({ form: outcome.form, place });
+    // The reader may have gone to another channel in the meantime.
+    const isHere = readAddress().channel === place.channel;
+    if (outcome.shown === 'thread' && outcome.message !== place.thread && isHere) {
+      go({ channel: place.channel, root: outcome.message });
+    }
+    return outcome;
+  }
+  return { form, setForm, follow };
+}
+
+/** Counts the messages that come while the tab is in the background in its title. */
+function useTitle(client: ChatClient, state: ChatState) {
   const [seenArrivals, setSeenArrivals] = useState(0);
   useEffect(() => {
     const look = () => !document.hidden && setSeenArrivals(client.state().arrivals);

@@ -1,21 +1,15 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Someone } from '../../shared/api-types.ts';
-import type { Client } from './client.ts';
-import { emptyState, type State } from './state.ts';
+import type { ConsolePerson } from '../../shared/api-types.ts';
+import { type ChatState, emptyState } from './state.ts';
 
-/** What every part of the page knows of whoever reads it, and what it can do for them. */
+/** The person who reads the page, and everything that all its parts need. */
 export const Reader = createContext<
-  Pick<State, 'person' | 'names' | 'commands'> & Pick<Client, 'suggest' | 'dismiss' | 'upload'>
->({
-  ...emptyState,
-  suggest: async () => [],
-  dismiss: () => undefined,
-  upload: async () => ({ id: '', name: '', picture: false }),
-});
+  Pick<ChatState, 'person' | 'names' | 'commands'> & { dismiss(message: string): void }
+>({ ...emptyState, dismiss: () => undefined });
 
-/** What somebody is called now; those who are no longer known keep the name of their message. */
-export function useName(): (someone: Someone) => string {
+/** Finds a person's current name. Someone who isn't known any more keeps the name of their message. */
+export function useName(): (someone: ConsolePerson) => string {
   const { names } = useContext(Reader);
   return ({ id, name }) => names.get(id) ?? name;
 }

@@ -1,28 +1,26 @@
 import { useId, useRef, useState } from 'preact/hooks';
-import type { Someone } from '../../shared/api-types.ts';
+import type { ConsolePerson } from '../../shared/api-types.ts';
 import { Connection } from '../shared/connection.tsx';
 import { FoldIcon, MenuIcon, PlusIcon } from '../shared/icons.tsx';
 import { TopBar } from '../shared/top-bar.tsx';
 import { Version } from '../shared/version.tsx';
 import { hashOf } from './address.ts';
 import { Avatar } from './avatar.tsx';
-import type { Client } from './client.ts';
 import { InlineName } from './messages/inline-name.tsx';
-import { isOwn, type State } from './state.ts';
+import { createChannel, rename } from './requests.ts';
+import { type ChatState, isOwn } from './state.ts';
 
-/** The command that lists all others. */
 export const HELP = '/askwatch help';
 
-/** The head of the page, and at its side the channels, every command and who you are, behind a button in a narrow window. */
+/** The top bar, and the channels, commands and the reader's name. In a narrow window these are behind a menu button. */
 export function Sidebar(props: {
-  state: State;
-  client: Pick<Client, 'createChannel' | 'rename'>;
+  state: ChatState;
   here: string;
   unread: ReadonlyMap<string, number>;
   onGo: (channel: string) => void;
   onTry: (line: string) => void;
 }) {
-  const { state, client, here, unread, onGo, onTry } = props;
+  const { state, here, unread, onGo, onTry } = props;
   const [open, setOpen] = useState(false);
   const menu = useRef<HTMLButtonElement>(null);
   const close = () => setOpen(false);
@@ -32,7 +30,7 @@ export function Sidebar(props: {
   };
   const news = [...unread].some(([channel, count]) => channel !== here && count > 0);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: what is pressed is in it; keys and focus only close the menu.
+    // biome-ignore lint/a11y/noStaticElementInteractions: the controls are in it; keys and focus only close the menu.
     <div
       class={open ? 'sidebar open' : 'sidebar'}
       onKeyDown={(event) => {
@@ -70,7 +68,7 @@ export function Sidebar(props: {
           unread={unread}
           onGo={close}
           onCreate={async (name) => {
-            onGo(await client.createChannel(name));
+            onGo(await createChannel(name));
             close();
           }}
         />
@@ -83,7 +81,7 @@ export function Sidebar(props: {
           }}
         />
         <div class="side-end">
-          <You person={state.person} client={client} />
+          <You person={state.person} />
           <p class="foot flow fine">
             <button type="button" onClick={help}>
               Help
@@ -96,9 +94,9 @@ export function Sidebar(props: {
   );
 }
 
-/** Every command; once the reader has used the chat it is folded, until they want it. */
+/** All commands. The list is folded once the reader has used the chat. */
 function CommandList(props: {
-  commands: State['commands'];
+  commands: ChatState['commands'];
   used: boolean;
   onTry: (line: string) => void;
 }) {
@@ -138,7 +136,6 @@ function CommandList(props: {
   );
 }
 
-/** The channels, with how much of each is unread, and the way to make another. */
 function ChannelList(props: {
   channels: string[];
   here: string;
@@ -206,7 +203,7 @@ function ChannelLink(props: {
       href={hashOf({ channel, root: undefined })}
       class={news ? 'beside news' : 'beside'}
       onClick={onGo}
-      {...(isHere && { 'aria-current': 'page' })}
+      aria-current={isHere ? 'page' : undefined}
     >
       <span aria-hidden="true">#</span>
       <span class="name clipped">{channel}</span>
@@ -220,20 +217,19 @@ function ChannelLink(props: {
   );
 }
 
-/** Who this browser is, and the way to another name. */
-function You({ person, client }: { person: Someone; client: Pick<Client, 'rename'> }) {
+function You({ person }: { person: ConsolePerson }) {
   const [naming, setNaming] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   if (person.id === '') return null;
   const done = () => {
     setNaming(false);
-    // It is drawn again first.
+    // The button must be drawn first.
     requestAnimationFrame(() => button.current?.focus());
   };
   return (
     <section class="you-here" aria-label="You">
       {naming ? (
-        <InlineName label="Your name" value={person.name} onSave={client.rename} onDone={done} />
+        <InlineName label="Your name" value={person.name} onSave={rename} onDone={done} />
       ) : (
         <button ref={button} type="button" class="beside" onClick={() => setNaming(true)}>
           <Avatar someone={person} name={person.name} />

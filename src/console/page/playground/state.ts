@@ -1,49 +1,48 @@
 import type {
   Card,
   ConsoleEvent,
+  ConsolePerson,
+  ConsoleSnapshot,
   ListedCommand,
   ListedMessage,
   Message,
   OlderMessages,
-  Snapshot,
-  Someone,
 } from '../../shared/api-types.ts';
 
-/** The thread beside the channel. */
+/**
+ * The thread next to the channel.
+ * - loading: it is being fetched, because the reader opened it. Its events wait in `pending`.
+ * - open: events change it.
+ * - stale: an event was missed, or the page has a new snapshot. The client fetches it again, which makes it `loading`.
+ * - gone: the server deleted it. It stays so.
+ */
 export interface OpenThread {
   root: string;
-  /** `stale`: something was missed, so it has to be fetched again. */
   status: 'loading' | 'open' | 'stale' | 'gone';
   replies: Message[];
-  /** The message it stands under, as it was fetched: it can be older than those of the channel. */
+  /** The message above the thread, which may be older than the channel's messages. */
   listed?: ListedMessage;
-  /** Events that came while it was being fetched. */
   pending: ConsoleEvent[];
 }
 
-/** Everything the page shows. */
-export interface State {
+export interface ChatState {
   connection: 'connecting' | 'open' | 'lost';
-  /** Whoever reads this. */
-  person: Someone;
-  /** What everyone is called now, by their ids. */
+  person: ConsolePerson;
+  /** Current names by id. */
   names: ReadonlyMap<string, string>;
   channels: string[];
   commands: ListedCommand[];
-  /** Of all channels, oldest first. */
   messages: ListedMessage[];
-  /** The channels that have older messages than these. */
+  /** Channels with older messages on the server. */
   older: string[];
   thread: OpenThread | undefined;
-  /** Replies that only this person has, by thread. */
+  /** The reader's private replies by thread. */
   privateReplies: Record<string, Message[]>;
-  /** What a screen reader announces next. */
   announcement: string;
-  /** Messages of Askwatch that have come, for the title of a tab in the background. */
   arrivals: number;
 }
 
-export const emptyState: State = {
+export const emptyState: ChatState = {
   connection: 'connecting',
   person: { id: '', name: '' },
   names: new Map(),
@@ -57,11 +56,11 @@ export const emptyState: State = {
   arrivals: 0,
 };
 
-/** The state after an event. Applying an event a second time changes nothing. Pure. */
-export function apply(state: State, event: ConsoleEvent): State {
+/** Applying an event a second time changes nothing. Pure. */
+export function applyEvent(state: ChatState, event: ConsoleEvent): ChatState {
   switch (event.kind) {
     case 'snapshot':
-      return begun(state, event);
+      return withSnapshot(state, event);
     case 'person':
       return {
         ...state,
@@ -75,36 +74,57 @@ export function apply(state: State, event: ConsoleEvent): State {
     case 'message':
       return withMessage(state, event.listed);
     case 'removed':
-      return dismissed(state, event.message);
+      return withoutMessage(state, event.message);
     case 'reply':
-      return withReply(announced(state, event.reply), event);
+      return withReply(withAnnouncement(state, event.reply), event);
     case 'text':
       return withText(state, event);
   }
 }
 
-/** Begins again; what this person alone has stays, also when the server no longer has it. */
-function begun(state: State, snapshot: Snapshot): State {
+/** Begins again, and keeps the reader's private messages even if the server has lost them. */
+function withSnapshot(state: ChatState, snapshot: ConsoleSnapshot): ChatState {
   const { person, people, channels, commands, messages, older } = snapshot;
   const isSame = state.person.id === person.id;
   const listed = new Set(messages.map(({ message }) => message.id));
+  const known = new Set(state.messages.map(({ message }) => message.id));
+  const missed = isSame ? messages.filter(({ message }) => !known.has(message.id)) : [];
+  const loaded = isSame ? loadedBefore(state, messages) : [];
   const kept = isSame ? state.messages.filter((one) => isPrivate(one) && isWhole(one)) : [];
+  const hasLoaded = (name: string) => loaded.some(({ channel }) => channel === name);
   return {
-    ...state,
+    ...missed.reduce((next, { message }) => withAnnouncement(next, message), state),
     connection: 'open',
     person,
     channels,
     commands,
-    older,
+    older: older.filter((channel) => !hasLoaded(channel) || state.older.includes(channel)),
     names: new Map(people.map(({ id, name }) => [id, name])),
-    messages: [...messages, ...kept.filter(({ message }) => !listed.has(message.id))].sort(byTime),
+    messages: [
+      ...loaded,
+      ...messages,
+      ...kept.filter(({ message }) => !listed.has(message.id)),
+    ].sort(byTime),
     privateReplies: isSame ? state.privateReplies : {},
     thread: state.thread && { ...state.thread, status: 'stale' },
   };
 }
 
-/** The state after older messages of a channel were fetched. Pure. */
-export function withOlder(state: State, channel: string, { messages, more }: OlderMessages): State {
+/** Older messages that the reader has loaded, in channels where the snapshot leaves no gap after them. */
+function loadedBefore({ messages }: ChatState, snapshot: readonly ListedMessage[]) {
+  const known = new Set(messages.map(({ message }) => message.id));
+  return messages.filter((one) => {
+    const first = snapshot.find(({ channel }) => channel === one.channel);
+    const hasGap = !first || !known.has(first.message.id);
+    return !hasGap && !one.message.private && byTime(one, first) < 0;
+  });
+}
+
+export function withOlder(
+  state: ChatState,
+  channel: string,
+  { messages, more }: OlderMessages,
+): ChatState {
   const known = new Set(state.messages.map(({ message }) => message.id));
   const fresh = messages.filter(({ message }) => !known.has(message.id));
   return {
@@ -114,30 +134,29 @@ export function withOlder(state: State, channel: string, { messages, more }: Old
   };
 }
 
-/** The state after a thread was fetched: events that came meanwhile are applied on top. Pure. */
-export function opened(
-  state: State,
+/** Shows a fetched thread, and applies the events that came in the meantime. Pure. */
+export function withOpenedThread(
+  state: ChatState,
   root: string,
   replies: Message[],
   listed?: ListedMessage,
-): State {
+): ChatState {
   const { thread } = state;
   if (thread?.root !== root) return state;
-  const open: State = {
+  const open: ChatState = {
     ...state,
     thread: {
       root,
       status: 'open',
-      ...(listed && { listed }),
+      listed,
       replies: withPrivate(replies, state.privateReplies[root] ?? []),
       pending: [],
     },
   };
-  return thread.pending.reduce(apply, open);
+  return thread.pending.reduce(applyEvent, open);
 }
 
-/** The state without a message. Pure. */
-export function dismissed(state: State, id: string): State {
+export function withoutMessage(state: ChatState, id: string): ChatState {
   const without = (messages: Message[]) => messages.filter((message) => message.id !== id);
   return {
     ...state,
@@ -149,8 +168,8 @@ export function dismissed(state: State, id: string): State {
   };
 }
 
-/** Whether the reader made this message come. */
-export function isOwn(message: Message | undefined, reader: Someone): boolean {
+/** True for the reader's own messages and for replies to the reader. */
+export function isOwn(message: Message | undefined, reader: ConsolePerson): boolean {
   const { author, by } = message ?? {};
   const isTheirs = author?.kind === 'person' && author.id === reader.id;
   return isTheirs || by?.id === reader.id || message?.private === true;
@@ -158,29 +177,29 @@ export function isOwn(message: Message | undefined, reader: Someone): boolean {
 
 const isPrivate = ({ message }: ListedMessage) => message.private === true;
 
-/** One that grew when the server went is never going to end. */
+/** An answer that was growing when the server stopped will never end. */
 const isWhole = ({ message: { body } }: ListedMessage) => body.kind !== 'answer' || !body.growing;
 
-/** What the server tells of a private reply is newer than what was heard. */
-function withPrivate(replies: Message[], own: Message[]): Message[] {
-  const told = new Set(replies.map(({ id }) => id));
-  return [...replies, ...own.filter(({ id }) => !told.has(id))].sort((a, b) => a.atMs - b.atMs);
+/** The fetched version of a private reply is newer than the one from events. */
+function withPrivate(fetched: Message[], own: Message[]): Message[] {
+  const ids = new Set(fetched.map(({ id }) => id));
+  return [...fetched, ...own.filter(({ id }) => !ids.has(id))].sort((a, b) => a.atMs - b.atMs);
 }
 
 const byTime = (a: ListedMessage, b: ListedMessage) => a.message.atMs - b.message.atMs;
 
-function withMessage(state: State, listed: ListedMessage): State {
+function withMessage(state: ChatState, listed: ListedMessage): ChatState {
   const at = state.messages.findIndex(({ message }) => message.id === listed.message.id);
   if (at < 0) {
-    return { ...announced(state, listed.message), messages: [...state.messages, listed] };
+    return { ...withAnnouncement(state, listed.message), messages: [...state.messages, listed] };
   }
   const before = state.messages[at]?.message;
   const next = { ...state, messages: state.messages.with(at, listed) };
   const changed = before?.changedAtMs !== listed.message.changedAtMs;
-  return changed ? announced(next, listed.message) : next;
+  return changed ? withAnnouncement(next, listed.message) : next;
 }
 
-function withReply(state: State, event: ConsoleEvent & { kind: 'reply' }): State {
+function withReply(state: ChatState, event: ConsoleEvent & { kind: 'reply' }): ChatState {
   const { root, reply } = event;
   const next = reply.private
     ? {
@@ -194,7 +213,7 @@ function withReply(state: State, event: ConsoleEvent & { kind: 'reply' }): State
   return onThread(next, event, (thread) => ({ ...thread, replies: put(thread.replies, reply) }));
 }
 
-function withText(state: State, event: ConsoleEvent & { kind: 'text' }): State {
+function withText(state: ChatState, event: ConsoleEvent & { kind: 'text' }): ChatState {
   const { root, reply } = event;
   if (reply === undefined) {
     const at = state.messages.findIndex(({ message }) => message.id === root);
@@ -221,12 +240,12 @@ function withText(state: State, event: ConsoleEvent & { kind: 'text' }): State {
 const growIf = (message: Message, id: string, event: ConsoleEvent & { kind: 'text' }) =>
   message.id === id ? (grown(message, event) ?? message) : message;
 
-/** Applies to the open thread, or keeps the event for when it has been fetched. */
+/** Changes the open thread, or keeps the event until the thread is fetched. */
 function onThread(
-  state: State,
+  state: ChatState,
   event: ConsoleEvent & { root: string },
   change: (thread: OpenThread) => OpenThread,
-): State {
+): ChatState {
   const { thread } = state;
   if (thread?.root !== event.root || thread.status === 'gone') return state;
   if (thread.status === 'open') return { ...state, thread: change(thread) };
@@ -238,7 +257,7 @@ function put(messages: Message[], message: Message): Message[] {
   return at < 0 ? [...messages, message] : messages.with(at, message);
 }
 
-/** The answer with the text added; `undefined` when something between is missing. */
+/** Adds text to an answer; `undefined` if text before it is missing. */
 function grown(
   message: Message,
   { offset, text }: { offset: number; text: string },
@@ -250,7 +269,7 @@ function grown(
   return { ...message, body: { ...body, text: whole } };
 }
 
-function announced(state: State, message: Message): State {
+function withAnnouncement(state: ChatState, message: Message): ChatState {
   if (message.author.kind === 'person') return state;
   const { body } = message;
   if (body.kind === 'answer' && body.growing) return state;
@@ -260,7 +279,7 @@ function announced(state: State, message: Message): State {
 
 const answerInWords = ({ text }: { text: string }) => `Askwatch answered: ${text.slice(0, 300)}`;
 
-/** A screen reader is silent when its words stay the same, and a card that has changed may keep its title. */
+/** A changed card may keep its title, and a screen reader doesn't repeat the same words. */
 function cardInWords({ title, parts }: Card, { changedAtMs }: Message): string {
   const text = changedAtMs === undefined ? undefined : parts.find(({ kind }) => kind === 'text');
   return text?.kind === 'text' ? `${title} ${text.text.slice(0, 300)}` : title;

@@ -1,33 +1,35 @@
 import { useContext, useEffect, useRef } from 'preact/hooks';
-import type { ListedMessage, Outcome } from '../../shared/api-types.ts';
+import type { InteractionOutcome, ListedMessage } from '../../shared/api-types.ts';
 import { CloseIcon } from '../shared/icons.tsx';
-import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer/composer.tsx';
 import { MessageView } from './messages/message-view.tsx';
 import { Scroller } from './messages/scroller.tsx';
 import { Reader } from './reader-context.ts';
+import type { PressedButton } from './requests.ts';
 import { isOwn, type OpenThread } from './state.ts';
 
-/** Whether somebody writes something: a thread that opens by itself must not take it from under their fingers. */
+/** A thread that opens by itself must not take the focus from someone who is typing. */
 function isTyping(): boolean {
   const at = document.activeElement;
   return at instanceof HTMLInputElement || (at instanceof HTMLTextAreaElement && at.value !== '');
 }
 
-/** The thread under a message: what it is about, the replies, and the line to go on asking. */
 export function ThreadPanel(props: {
   thread: OpenThread;
   listed: ListedMessage | undefined;
   channel: string;
   onSay: (text: string, files: string[]) => Promise<void>;
   onClose: () => void;
-  /** `at` is where to say that it did not work. */
-  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<Outcome | undefined>;
+  /** A failure is shown in the composer `at`. */
+  onPress: (
+    pressed: PressedButton,
+    at: ComposerControl | null,
+  ) => Promise<InteractionOutcome | undefined>;
 }) {
   const { thread, listed, channel, onSay, onClose, onPress } = props;
   const composer = useRef<ComposerControl>(null);
   const { person } = useContext(Reader);
-  const press = (pressed: Pressed) => onPress(pressed, composer.current);
+  const press = (pressed: PressedButton) => onPress(pressed, composer.current);
   useEffect(() => {
     if (!isTyping()) composer.current?.focus();
   }, []);
@@ -39,8 +41,7 @@ export function ThreadPanel(props: {
       class="thread"
       aria-label="Thread"
       onKeyDown={(event) => {
-        if (event.key !== 'Escape' || event.defaultPrevented) return;
-        onClose();
+        if (event.key === 'Escape' && !event.defaultPrevented) onClose();
       }}
     >
       <div class="bar beside">
@@ -75,7 +76,6 @@ export function ThreadPanel(props: {
           control={composer}
           label="Message to the thread"
           channel={channel}
-          draft={thread.root}
           placeholder="Ask a follow-up"
           onSay={onSay}
         />

@@ -1,19 +1,19 @@
 import { useEffect, useState } from 'preact/hooks';
-import { isOwn, type State } from './state.ts';
+import { type ChatState, isOwn } from './state.ts';
 
 const KEY = 'askwatch-read';
 
-/** When the newest message was written that somebody has read, by channel. */
-type Marks = Record<string, number>;
+/** Time of the newest message that was read, by channel. */
+type ReadMarks = Record<string, number>;
 
-/** How many messages of others each channel has that were not read in this browser. */
-export function useUnread(state: State, here: string): ReadonlyMap<string, number> {
+/** Counts other people's messages that were not read in this browser, by channel. */
+export function useUnread(state: ChatState, here: string): ReadonlyMap<string, number> {
   const [marks, setMarks] = useState(readMarks);
 
   useEffect(() => {
     const look = () => {
       if (state.channels.length === 0) return;
-      // In a browser that is new, everything was read.
+      // A new browser has read everything.
       const kept = readMarks() ?? newest(state, state.channels);
       const next = document.hidden ? kept : { ...kept, ...newest(state, [here]) };
       writeMarks(next);
@@ -37,7 +37,7 @@ export function useUnread(state: State, here: string): ReadonlyMap<string, numbe
   );
 }
 
-function newest({ messages }: State, channels: readonly string[]): Marks {
+function newest({ messages }: ChatState, channels: readonly string[]): ReadMarks {
   return Object.fromEntries(
     channels.map((name) => [
       name,
@@ -46,20 +46,20 @@ function newest({ messages }: State, channels: readonly string[]): Marks {
   );
 }
 
-function readMarks(): Marks | undefined {
+function readMarks(): ReadMarks | undefined {
   try {
     const read: unknown = JSON.parse(localStorage.getItem(KEY) ?? 'null');
-    return typeof read === 'object' && read !== null ? (read as Marks) : undefined;
+    return typeof read === 'object' && read !== null ? (read as ReadMarks) : undefined;
   } catch {
-    // The browser keeps nothing for this page, or what it kept is none of ours.
+    // Storage is switched off, or holds something else.
     return undefined;
   }
 }
 
-function writeMarks(marks: Marks) {
+function writeMarks(marks: ReadMarks) {
   try {
     localStorage.setItem(KEY, JSON.stringify(marks));
   } catch {
-    // A browser that keeps nothing forgets at the next load what was read.
+    // Without storage, a reload forgets the marks.
   }
 }

@@ -4,7 +4,6 @@ const TEXTS = {
   lost: 'Connection lost. Reconnecting…',
 };
 
-/** Whether what is shown is live. */
 export const Connection = ({ state }: { state: keyof typeof TEXTS }) => (
   <p class={`connection beside fine ${state}`} role="status">
     {TEXTS[state]}

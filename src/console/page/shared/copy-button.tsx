@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CopyIcon } from './icons.tsx';
 
-/** Copies a text and says that it did. */
 export function CopyButton({ text }: { text: string }) {
   const [label, setLabel] = useState('Copy');
   async function copy() {

@@ -1,10 +1,10 @@
-/** What a form does when it is sent, in place of the browser's own way. */
+/** Handles `onSubmit` in place of the browser. */
 export const submitting = (act: () => void) => (event: Event) => {
   event.preventDefault();
   act();
 };
 
-/** Why something did not work; an empty text is no problem. */
+/** Shows an error, or nothing for an empty text. */
 export const Problem = ({ text }: { text: string }) =>
   text === '' ? null : (
     <p class="problem" role="alert">

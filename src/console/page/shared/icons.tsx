@@ -1,4 +1,3 @@
-/** The mark of Askwatch: a pulse. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
@@ -8,7 +7,6 @@ export function Mark() {
   );
 }
 
-/** A sign that is drawn as one line. */
 const icon = (line: string, transform?: string) => () => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
     <path d={line} transform={transform} />
@@ -32,7 +30,7 @@ const THUMB =
 export const ThumbUpIcon = icon(THUMB);
 export const ThumbDownIcon = icon(THUMB, 'matrix(1 0 0 -1 0 24)');
 
-/** The shape that goes with a card's tone, so that colour is not all that tells. */
+/** A shape for each tone, because colour alone isn't enough for everyone. */
 export function ToneIcon({ tone }: { tone: 'good' | 'bad' | 'warning' | 'info' }) {
   const shapes = {
     good: <path d="m7.5 12.5 3 3 6-7" />,

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Pause before a refused event stream is asked for again. */
+/** Pause before a refused event stream is requested again. */
 const RECONNECT_AFTER_MS = 1_500;
 
 /** A state that changes while the page is open. */
@@ -9,7 +9,6 @@ export interface LiveState<T> {
   subscribe(listener: () => void): () => void;
 }
 
-/** A state and the way to replace it, which calls its listeners. */
 export function createLiveState<T>(first: T): LiveState<T> & { set(next: T): void } {
   const listeners = new Set<() => void>();
   let state = first;
@@ -27,7 +26,7 @@ export function createLiveState<T>(first: T): LiveState<T> & { set(next: T): voi
   };
 }
 
-/** The state of a client; the component is drawn again when it changes. */
+/** Renders the component again when the state changes. */
 export function useLiveState<T>(client: LiveState<T>): T {
   const [state, setState] = useState(client.state());
   useEffect(() => {
@@ -38,8 +37,8 @@ export function useLiveState<T>(client: LiveState<T>): T {
 }
 
 /**
- * Keeps an event stream open. The browser comes back by itself after a cut, but not after a refusal such as 503: then
- * `onRefused` is called, and the stream asked for again.
+ * Keeps an event stream open. Browsers reconnect after a cut, but not after a refusal such as 503: then this calls
+ * `onRefused` and requests the stream again.
  */
 export function keepConnected(options: {
   /** The address, which may name the last event received. */

@@ -1,15 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionState } from '../../shared/api-types.ts';
-import { forgetDrafts } from './draft.ts';
 import { sendJson } from './requests.ts';
 import { fetchSessionState, loginAddress } from './session.ts';
 
-/** The way out for who is logged in, and the way in for who is not; nothing where no password is set. */
+/** The button to log out, or the link to log in; nothing without a password. */
 export function LogOut() {
   const [state, setState] = useState<SessionState['state']>('open');
   const [failed, setFailed] = useState(false);
   useEffect(() => {
-    // That a server cannot be reached the page itself shows.
+    // The page itself shows that the server can't be reached.
     fetchSessionState().then(setState, () => setState('open'));
   }, []);
 
@@ -17,7 +16,6 @@ export function LogOut() {
     setFailed(false);
     const answer = await sendJson('POST', '/console/logout', {}).catch(() => undefined);
     if (!answer?.ok) return setFailed(true);
-    forgetDrafts();
     location.replace('/login');
   }
 

@@ -11,10 +11,10 @@ const day = format({ weekday: 'long', day: 'numeric', month: 'long' });
 
 const DAY_MS = 86_400_000;
 
-/** A moment in the reader's own time zone: the clock, and the date when it was not today. */
+/** A time in the reader's zone, with the date unless it's today. */
 export function Moment({ atMs, seconds = false }: { atMs: number; seconds?: boolean }) {
   const date = new Date(atMs);
-  // A service may send any number; one that is no time is shown as it came.
+  // A service may send any number, also one that isn't a time.
   if (Number.isNaN(date.getTime())) return <span>{String(atMs)}</span>;
   const today = dayName(atMs) === 'Today';
   return (
@@ -29,7 +29,7 @@ function formatFor({ today, seconds }: { today: boolean; seconds: boolean }) {
   return today ? clock : dated;
 }
 
-/** A text with the moments that it names drawn by the reader's clock. */
+/** Renders a text with its times in the reader's zone. */
 export function TextWithMoments({ text }: { text: string }) {
   return (
     <>
@@ -46,7 +46,7 @@ export function TextWithMoments({ text }: { text: string }) {
   );
 }
 
-/** Only the clock, for messages that stand under the name of their day. */
+/** A time of day, for messages below the name of their day. */
 export function Clock({ atMs }: { atMs: number }) {
   const date = new Date(atMs);
   return (
@@ -56,7 +56,6 @@ export function Clock({ atMs }: { atMs: number }) {
   );
 }
 
-/** The day of a moment, as people call it. */
 export function dayName(atMs: number, nowMs: number = Date.now()): string {
   const name = day.format(atMs);
   if (name === day.format(nowMs)) return 'Today';

@@ -1,4 +1,3 @@
-/** The pages of the console, as every one of them names them. */
 const PAGES = [
   { path: '/', name: 'Playground' },
   { path: '/status', name: 'Status' },
@@ -7,7 +6,6 @@ const PAGES = [
 
 export type PagePath = (typeof PAGES)[number]['path'];
 
-/** The way to the other pages. */
 export function PagesNav({ here }: { here: PagePath }) {
   return (
     <nav class="pages" aria-label="Pages">

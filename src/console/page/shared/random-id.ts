@@ -1,6 +1,6 @@
 /**
- * A new UUID of version 4. Source: RFC 9562 §5.4; browsers have `crypto.randomUUID` only over HTTPS and on this machine, and
- * the console is also opened over plain HTTP in a network of one's own.
+ * Creates a UUID of version 4. Browsers have `crypto.randomUUID` only over HTTPS and on localhost, and the console is also
+ * used over plain HTTP in private networks. Source: RFC 9562 §5.4.
  */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

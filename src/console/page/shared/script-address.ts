@@ -1,4 +1,4 @@
-/** Where the server says that a script is which this page loads when it is needed; empty when it does not say. */
+/** Returns the address of a script that the page loads on demand; empty if the server didn't send one. */
 export function scriptAddress(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
 }

@@ -1,7 +1,6 @@
-/** Steps of Page Up and Page Down. */
 const LONG_STEP = 10;
 
-/** Where a key leads in a row of things that are read one at a time; undefined when it leads nowhere. The key is then used up. */
+/** Returns the next position for a key of a slider, and prevents the key's default; undefined for other keys. */
 export function stepOfKey(event: KeyboardEvent, at: number, last: number): number | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey) return undefined;
   const steps: Record<string, number> = {

@@ -6,10 +6,7 @@ import { type PagePath, PagesNav } from './pages-nav.tsx';
 /** Opens the playground with `/askwatch help` typed in. */
 const HELP_PATH = '/?help';
 
-/**
- * The head of every page, the same on all of them: the name, the way to the other pages, and on the right what a page adds.
- * Strangers see only the status page, so they get no links to the others.
- */
+/** The head of every page. Strangers see only the status page, so they get no links to the others. */
 export function TopBar({
   here,
   isForStrangers = false,
@@ -21,7 +18,6 @@ export function TopBar({
   isForStrangers?: boolean;
   /** Runs instead of opening the playground. */
   onHelp?: () => void;
-  /** Comes last. */
   end?: ComponentChildren;
   children?: ComponentChildren;
 }) {

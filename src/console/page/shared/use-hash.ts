@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** What `read` finds in the part of the address behind `#`, and the way to say at once what it is going to be. */
+/** Follows what `read` finds in the address behind `#`. The setter applies a new value at once. */
 export function useHash<T>(read: () => T) {
   const [found, setFound] = useState(read);
   useEffect(() => {

@@ -3,7 +3,6 @@ import { createLiveState, keepConnected } from '../shared/live-state.ts';
 import { leadsToLogin, leadToLoginIfRefused } from '../shared/session.ts';
 import { applyEvent, emptyStatus } from './state.ts';
 
-/** What the status page knows, kept live, and what it can ask. */
 export type StatusClient = ReturnType<typeof createStatusClient>;
 
 /** Connects to the server this page came from. */
@@ -20,7 +19,7 @@ export function createStatusClient() {
   return {
     state,
     subscribe,
-    /** What is known of one monitor over the last hours; undefined when there is none such. Throws an `Error` with a sentence. */
+    /** Loads a monitor over the last hours; undefined if there is none. Throws an `Error` with a sentence. */
     async details(id: string, hours: number, signal: AbortSignal) {
       const path = `/status/monitors/${encodeURIComponent(id)}?hours=${hours}`;
       const response = await fetch(path, { signal });

@@ -5,7 +5,7 @@ import { stepOfKey } from '../shared/stepping.ts';
 import { barPaths, daysOf } from './days.ts';
 import { daysText, dayText } from './text-format.ts';
 
-/** A bar for each day; by mouse, touch or arrow keys one is read at a time, in the line below. */
+/** A bar for each day. Mouse, touch or arrow keys read one of them in the line below. */
 export function DayBars({ days: sent, name }: { days: StatusDays; name: string }) {
   const id = useId();
   const [shown, setShown] = useState<number>();
@@ -64,7 +64,7 @@ export function DayBars({ days: sent, name }: { days: StatusDays; name: string }
   );
 }
 
-/** What the bar above says, as near to it as there is room. */
+/** The text of a bar, as near to it as there is room. */
 function Readout({ share, text }: { share: number; text: string }) {
   return (
     <p class="readout fine digits" aria-hidden="true">

@@ -1,18 +1,18 @@
 import type { StatusDays } from '../../status/api-types.ts';
 
-/** As many bars as a report has days at most, so that those of all monitors stand below one another. */
+/** Every monitor has the same number of bars, so that they align. */
 export const DAYS = 90;
 
 const DAY_MS = 86_400_000;
 
-/** How one day went: milliseconds observed up and down; the rest was not observed. */
+/** Milliseconds observed up and down; the rest of the day wasn't observed. */
 export interface Day {
   atMs: number;
   upMs: number;
   downMs: number;
 }
 
-/** Every day with a bar, oldest first; those before the first that was sent were not observed. Pure. */
+/** Returns the day of every bar, oldest first. Days before the first one of the report weren't observed. Pure. */
 export function daysOf({ last, up_ms, down_ms }: StatusDays): Day[] {
   const lastMs = Date.parse(last);
   return Array.from({ length: DAYS }, (_, at) => {
@@ -25,29 +25,29 @@ export function daysOf({ last, up_ms, down_ms }: StatusDays): Day[] {
   });
 }
 
-/** How a day went: from here on mostly down, as a share of what was observed. */
+/** From this share of the observed time on, a day was mostly down. */
 const MOSTLY_DOWN = 0.5;
 
-export type DayKind = 'unseen-day' | 'up' | 'partly' | 'mostly';
+export type BarKind = 'unseen-day' | 'up' | 'partly' | 'mostly';
 
-/** Of a bar's room; what was wrong stands taller, so that it shows without colour too. */
-const HEIGHTS: Record<DayKind, number> = { 'unseen-day': 0.14, up: 0.68, partly: 0.84, mostly: 1 };
+/** Shares of the full height. Worse days are taller, so that they show without colour. */
+const HEIGHTS: Record<BarKind, number> = { 'unseen-day': 0.14, up: 0.68, partly: 0.84, mostly: 1 };
 
-/** Of a day's width that is left free beside its bar. */
+/** Share of a day's width next to its bar. */
 const GAP = 0.3;
 
-export function kindOf({ upMs, downMs }: Day): DayKind {
+export function kindOf({ upMs, downMs }: Day): BarKind {
   if (upMs + downMs === 0) return 'unseen-day';
   if (downMs === 0) return 'up';
   return downMs >= MOSTLY_DOWN * (upMs + downMs) ? 'mostly' : 'partly';
 }
 
 /**
- * The bars of each kind as one path, a unit wide each and in a room one unit high: 200 rows of 90 bars are then a few
- * hundred elements, not 18,000. Pure.
+ * Draws all bars of a kind as one path, in units of one day. So 200 rows of 90 bars are a few hundred elements instead of
+ * 18,000. Pure.
  */
-export function barPaths(days: readonly Day[]): { kind: DayKind; path: string }[] {
-  const paths = new Map<DayKind, string>();
+export function barPaths(days: readonly Day[]): { kind: BarKind; path: string }[] {
+  const paths = new Map<BarKind, string>();
   days.forEach((day, at) => {
     const kind = kindOf(day);
     const height = HEIGHTS[kind];

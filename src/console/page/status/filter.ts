@@ -1,16 +1,14 @@
 import type { StatusMonitor } from '../../status/api-types.ts';
 import { type Condition, conditionOf } from './text-format.ts';
 
-/** What a reader wants to see. */
 export interface StatusFilter {
   text: string;
-  /** All of them when undefined. */
+  /** All if undefined. */
   condition: Condition | undefined;
 }
 
 export const noFilter: StatusFilter = { text: '', condition: undefined };
 
-/** In the order in which the page offers them. */
 const CONDITIONS: readonly Condition[] = [
   'down',
   'degraded',
@@ -20,7 +18,7 @@ const CONDITIONS: readonly Condition[] = [
   'up',
 ];
 
-/** Those that a reader wants to see, in the same order; letter case is not meaning. Pure. */
+/** Filters monitors by all words and the condition, ignoring case. Pure. */
 export function filtered(
   monitors: readonly StatusMonitor[],
   { text, condition }: StatusFilter,
@@ -34,7 +32,7 @@ export function filtered(
   });
 }
 
-/** The conditions that occur, each with how often. Pure. */
+/** Counts the monitors of each condition, without the ones that don't occur. Pure. */
 export function conditionsOf(
   monitors: readonly StatusMonitor[],
 ): { condition: Condition; count: number }[] {

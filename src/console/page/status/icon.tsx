@@ -1,6 +1,6 @@
 import type { Condition } from './text-format.ts';
 
-/** The shape that goes with a condition, or with none that is known, so that colour is not all that tells. */
+/** A shape for each condition, because colour alone isn't enough for everyone. */
 export function StatusIcon({ condition }: { condition: Condition | 'unknown' }) {
   const shapes = {
     up: <path d="m7.5 12.5 3 3 6-7" />,

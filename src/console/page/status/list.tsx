@@ -6,10 +6,9 @@ import { StatusRow } from './row.tsx';
 import { conditionText } from './text-format.ts';
 import { useHeldOrder } from './use-held-order.ts';
 
-/** With fewer there is nothing to search. */
+/** A shorter list has no filters. */
 const MANY = 8;
 
-/** All monitors, or those that a reader looks for. */
 export function StatusList({ monitors }: { monitors: readonly StatusMonitor[] }) {
   const [filter, setFilter] = useState(noFilter);
   const wanted = useMemo(() => filtered(monitors, filter), [monitors, filter]);

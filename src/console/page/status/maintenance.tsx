@@ -2,7 +2,7 @@ import { comingWords, monitorNames } from '../../shared/from-bot.ts';
 import type { StatusMaintenance, StatusPlanned } from '../../status/api-types.ts';
 import { useNowMs } from './use-status.ts';
 
-/** What goes on of maintenance and what is planned, as whoever comes to the page is to know beforehand. */
+/** Ongoing and planned maintenance. */
 export function Maintenance({ planned }: { planned: StatusPlanned }) {
   const nowMs = useNowMs(10_000);
   const windows = planned.windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);

@@ -6,9 +6,8 @@ import { StatusIcon } from './icon.tsx';
 import { conditionOf, formatMilliseconds, statusText, watchedText } from './text-format.ts';
 import { addressOf } from './use-status.ts';
 
-/** One monitor of the list: how it is, and how its last days were. */
 export function StatusRow({ monitor }: { monitor: StatusMonitor }) {
-  // What is the same object is not compared again: of 200 rows mostly one has changed.
+  // Mostly one row of 200 has changed, and an unchanged monitor is the same object.
   return useMemo(() => rowOf(monitor), [monitor]);
 }
 
@@ -52,7 +51,6 @@ function RowFacts({ monitor }: { monitor: StatusMonitor }) {
   );
 }
 
-/** What else a reader has to know of the status. */
 export function Tags({ monitor }: { monitor: StatusMonitor }) {
   return (
     <>

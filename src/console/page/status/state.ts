@@ -1,21 +1,20 @@
 import type { StatusEvent, StatusReport } from '../../status/api-types.ts';
 
-/** What the status page knows. */
 export interface StatusState {
   connection: 'connecting' | 'open' | 'lost';
-  /** Undefined until the server has sent it. */
+  /** Undefined until the first event. */
   report: StatusReport | undefined;
 }
 
 export const emptyStatus: StatusState = { connection: 'connecting', report: undefined };
 
-/** The state after an event; of what did not change, the objects stay the same. Pure. */
+/** Applies an event. Unchanged monitors stay the same objects. Pure. */
 export const applyEvent = (state: StatusState, event: StatusEvent): StatusState => ({
   connection: 'open',
   report: withEvent(state.report, event),
 });
 
-/** The report after an event; the same event a second time changes nothing. Pure. */
+/** Applies an event to the report; a second time without effect. Pure. */
 export function withEvent(report: StatusReport | undefined, event: StatusEvent): StatusReport {
   if (event.kind === 'report') return event.report;
   if (!report) throw new Error('The first event of the status page must be the whole report.');
@@ -34,7 +33,10 @@ export function withEvent(report: StatusReport | undefined, event: StatusEvent):
   const { notice: _before, maintenance: planned, ...rest } = report;
   const maintenance = event.maintenance === undefined ? planned : event.maintenance;
   return {
-    ...{ ...rest, generated_at, overall, monitors },
+    ...rest,
+    generated_at,
+    overall,
+    monitors,
     ...(notice !== null && { notice }),
     ...(maintenance && { maintenance }),
   };

@@ -15,7 +15,7 @@ import { MonitorView } from './monitor/monitor-view.tsx';
 import { agoText, headlineOf } from './text-format.ts';
 import { monitorInAddress, useNowMs } from './use-status.ts';
 
-/** How all monitors are, or how the opened one is. */
+/** The list of all monitors, or the opened one. */
 export function StatusPage({
   client,
   isForStrangers,
@@ -74,20 +74,20 @@ function Overview({ report, live }: { report: StatusReport; live: boolean }) {
   );
 }
 
-/** Whoever comes back from a monitor finds the list where it was, with the focus on what was opened. */
+/** Restores the list's scroll position and focus after a monitor is closed. */
 function useWayBack(
   overview: { current: HTMLDivElement | null },
   opened: string | undefined,
 ): void {
-  const left = useRef<{ id: string; scrollPx: number } | null>(null);
-  // Where the list stands is known only before it is hidden.
-  if (opened !== undefined && !left.current) {
-    left.current = { id: opened, scrollPx: window.scrollY };
+  const origin = useRef<{ id: string; scrollPx: number } | null>(null);
+  // The scroll position is known only before the list is hidden.
+  if (opened !== undefined && !origin.current) {
+    origin.current = { id: opened, scrollPx: window.scrollY };
   }
   useLayoutEffect(() => {
     if (opened !== undefined) return window.scrollTo(0, 0);
-    const { id, scrollPx } = left.current ?? {};
-    left.current = null;
+    const { id, scrollPx } = origin.current ?? {};
+    origin.current = null;
     if (id === undefined || scrollPx === undefined) return;
     window.scrollTo(0, scrollPx);
     overview.current
@@ -96,7 +96,7 @@ function useWayBack(
   }, [opened, overview]);
 }
 
-/** The state of all in one sentence, and when it was looked at. */
+/** The state of all monitors in one sentence, with the time of the update. */
 function Headline({ report, live }: { report: StatusReport; live: boolean }) {
   const { overall, generated_at, notice, monitors } = report;
   const icon = monitors.length === 0 ? 'unknown' : overall;
@@ -108,7 +108,7 @@ function Headline({ report, live }: { report: StatusReport; live: boolean }) {
           <h1 aria-live="polite" tabIndex={-1}>
             {headlineOf(report)}
           </h1>
-          <Looked atMs={Date.parse(generated_at)} live={live && notice === undefined} />
+          <LastUpdate atMs={Date.parse(generated_at)} live={live && notice === undefined} />
         </div>
       </section>
       {notice !== undefined && (
@@ -120,10 +120,10 @@ function Headline({ report, live }: { report: StatusReport; live: boolean }) {
   );
 }
 
-/** The server says something when there is news, and at least every minute while checks come in. */
+/** The server sends news at once, and times of checks every minute. */
 const NEWS_WITHIN_MS = 90_000;
 
-function Looked({ atMs, live }: { atMs: number; live: boolean }) {
+function LastUpdate({ atMs, live }: { atMs: number; live: boolean }) {
   const nowMs = useNowMs(1_000);
   const isQuiet = live && nowMs - atMs > NEWS_WITHIN_MS;
   return (
@@ -133,7 +133,6 @@ function Looked({ atMs, live }: { atMs: number; live: boolean }) {
 
 const LINE = '/monitor add https://example.com';
 
-/** What the page says before anything is watched. */
 function NoMonitors({ isPublic }: { isPublic: boolean }) {
   return (
     <section class="nothing welcome">

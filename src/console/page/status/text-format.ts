@@ -8,7 +8,6 @@ import type {
 } from '../../status/api-types.ts';
 import type { Day } from './days.ts';
 
-/** What a status means to a reader. */
 export type Condition = 'up' | 'down' | 'degraded' | 'pending' | 'maintenance' | 'paused';
 
 const CONDITIONS: Record<string, Condition> = {
@@ -29,7 +28,7 @@ const TEXTS: Record<Condition, string> = {
   paused: 'Paused',
 };
 
-/** For statuses of other services. */
+/** Conditions for the statuses of other services. */
 const BY_SEVERITY = {
   well: 'up',
   pending: 'pending',
@@ -41,16 +40,15 @@ const BY_SEVERITY = {
 export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
   CONDITIONS[status.toUpperCase()] ?? BY_SEVERITY[severityOf(status)];
 
-/** A condition as readers call it. */
 export const conditionText = (condition: Condition) => TEXTS[condition];
 
-/** A status as readers call it, and one that is not ours as it came. */
+/** Names a status; other services' statuses stay as they are. */
 export function statusText(monitor: Pick<StatusMonitor, 'status'>): string {
   const ours = CONDITIONS[monitor.status.toUpperCase()];
   return ours ? conditionText(ours) : monitor.status;
 }
 
-/** `All 12 monitors are up`, `2 of 14 are down`: the state of all that aren't paused in one sentence. Pure. */
+/** Sums up all monitors that aren't paused: `All 12 monitors are up`, `2 of 14 are down`. Pure. */
 export function headlineOf({ overall, monitors }: StatusReport): string {
   const checked = monitors.filter((monitor) => conditionOf(monitor) !== 'paused');
   const total = checked.length;
@@ -79,7 +77,7 @@ const ofAll = (count: number, total: number) =>
 
 const DAY_MS = 86_400_000;
 
-/** Uptimes with the time that each is of: a span that was watched, or how much of it was; none when nothing was. Pure. */
+/** Labels uptimes with their spans, and with the observed time if that was shorter. Empty without any observation. Pure. */
 export function uptimeFigures(
   days: StatusDetails['uptime'],
 ): Array<{ label: string; text: string }> {
@@ -117,7 +115,7 @@ const dayFormat = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
-  // Days of the report are those of UTC.
+  // The report's days are in UTC.
   timeZone: 'UTC',
 });
 
@@ -130,7 +128,7 @@ export function dayText({ atMs, upMs, downMs }: Day): string {
   return downMs > 0 ? `${name}: ${up}, down for ${inWords(downMs)}` : `${name}: ${up}`;
 }
 
-/** All days in a sentence or two, for whoever does not see the bars. Pure. */
+/** Sums up the bars for screen readers. Pure. */
 export function daysText(days: readonly Day[]): string {
   const seen = days.filter(({ upMs, downMs }) => upMs + downMs > 0);
   if (seen.length === 0) return `No data for ${counted(days.length, 'day')}.`;
@@ -141,7 +139,6 @@ export function daysText(days: readonly Day[]): string {
   return `${span}, down on ${bad.length}. Last: ${dayText(last)}.`;
 }
 
-/** How long an incident lasted, or goes on. Pure. */
 export function durationText({ started_at, ended_at }: StatusIncident, nowMs: number): string {
   const startedMs = Date.parse(started_at);
   if (ended_at === null) return `${inWords(Math.max(0, nowMs - startedMs))} so far`;

@@ -1,16 +1,16 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** What is known stays where it is, what is new comes last, what is gone goes. Pure. */
+/** Keeps the order of known ids, appends new ones and drops missing ones. Pure. */
 export function heldOrder(before: readonly string[], now: readonly string[]): string[] {
   const known = new Set(before);
-  const left = new Set(now);
-  return [...before.filter((id) => left.has(id)), ...now.filter((id) => !known.has(id))];
+  const present = new Set(now);
+  return [...before.filter((id) => present.has(id)), ...now.filter((id) => !known.has(id))];
 }
 
 /**
- * The order of the rows of a list: the given one, but what somebody points at or has the focus in does not move, and
- * when rows above the window move, what stands in the window does not.
+ * Orders the rows of a list, without moving them while the list has the mouse or the focus. When rows above the window
+ * move, the ones in the window keep their place.
  */
 export function useHeldOrder(list: RefObject<HTMLUListElement | null>, now: readonly string[]) {
   const [pointed, setPointed] = useState(false);
@@ -38,7 +38,7 @@ export function useHeldOrder(list: RefObject<HTMLUListElement | null>, now: read
   };
 }
 
-/** The first row that is whole in the window; none at the top of the page, where what comes first is what matters. */
+/** Finds the first row that is fully visible; none at the top of the page, where the first rows matter most. */
 function firstVisible(list: HTMLUListElement | null) {
   if (!list || window.scrollY <= list.offsetTop) return null;
   for (const row of list.children) {

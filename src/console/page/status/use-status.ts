@@ -1,21 +1,19 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Where a monitor is opened. */
 export const addressOf = (id: string) => `#/${encodeURIComponent(id)}`;
 
-/** The monitor named in the address, `#/<id>`: the one that is open. */
+/** Reads the id of the opened monitor from the address, `#/<id>`. */
 export function monitorInAddress(): string | undefined {
   const part = /^#\/([^/]+)$/.exec(location.hash)?.[1];
   if (part === undefined) return undefined;
   try {
     return decodeURIComponent(part);
   } catch {
-    // Somebody's own address, which names nothing.
+    // A mistyped address opens nothing.
     return undefined;
   }
 }
 
-/** The time now, again every `everyMs`. */
 export function useNowMs(everyMs: number): number {
   const [nowMs, setNowMs] = useState(Date.now());
   useEffect(() => {

@@ -1,41 +1,39 @@
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ShownFile } from '../../../shared/api-types.ts';
 import { MAX_FILE_BYTES, MAX_FILES } from '../../../shared/file-limits.ts';
 import { CloseIcon } from '../../shared/icons.tsx';
 import { randomId } from '../../shared/random-id.ts';
 import { sentenceOf } from '../../shared/requests.ts';
-import { Reader } from '../reader-context.ts';
+import { uploadFile } from '../requests.ts';
 
-/** A file that is about to be sent: on its way to the server, or kept there. */
-interface Attached {
+interface AttachedFile {
   key: string;
   name: string;
-  kept?: ShownFile;
+  /** Absent until it is uploaded. */
+  uploaded?: ShownFile;
 }
 
-/** The files that go with the next message from here, and what is done with them. */
 export function useAttachedFiles(channel: string, onProblem: (problem: string) => void) {
-  const { upload } = useContext(Reader);
-  const [files, setFiles] = useState<Attached[]>([]);
-  const now = useRef(files);
-  now.current = files;
-  const gone = useRef(new AbortController());
-  useEffect(() => () => gone.current.abort(), []);
+  const [files, setFiles] = useState<AttachedFile[]>([]);
+  /** Newer than `files` until the next drawing. */
+  const current = useRef(files);
+  const unmount = useRef(new AbortController());
+  useEffect(() => () => unmount.current.abort(), []);
 
-  function change(make: (files: Attached[]) => Attached[]) {
-    now.current = make(now.current);
-    setFiles(now.current);
+  function change(update: (files: AttachedFile[]) => AttachedFile[]) {
+    current.current = update(current.current);
+    setFiles(current.current);
   }
 
-  async function send(file: File) {
+  async function upload(file: File) {
     const key = randomId();
     const name = file.name || 'picture.png';
     change((all) => [...all, { key, name }]);
     try {
-      const kept = await upload(channel, name, file, gone.current.signal);
-      change((all) => all.map((one) => (one.key === key ? { ...one, kept } : one)));
+      const uploaded = await uploadFile(channel, name, file, unmount.current.signal);
+      change((all) => all.map((one) => (one.key === key ? { ...one, uploaded } : one)));
     } catch (error) {
-      if (gone.current.signal.aborted) return;
+      if (unmount.current.signal.aborted) return;
       change((all) => all.filter((one) => one.key !== key));
       onProblem(`Couldn't attach “${name}”. ${sentenceOf(error)}`);
     }
@@ -43,12 +41,11 @@ export function useAttachedFiles(channel: string, onProblem: (problem: string) =
 
   return {
     files,
-    /** Those that the server has, by their ids. */
-    ids: files.flatMap(({ kept }) => kept?.id ?? []),
-    isSending: files.some(({ kept }) => kept === undefined),
+    ids: files.flatMap(({ uploaded }) => uploaded?.id ?? []),
+    isSending: files.some(({ uploaded }) => uploaded === undefined),
     add(list: Iterable<File>) {
       onProblem('');
-      const room = MAX_FILES - now.current.length;
+      const room = MAX_FILES - current.current.length;
       const all = [...list];
       const fitting = all.filter(({ size }) => size <= MAX_FILE_BYTES);
       const large = all.find(({ size }) => size > MAX_FILE_BYTES);
@@ -59,32 +56,31 @@ export function useAttachedFiles(channel: string, onProblem: (problem: string) =
           `A message can have up to ${MAX_FILES} files. Send the rest with your next message.`,
         );
       }
-      for (const file of fitting.slice(0, room)) void send(file);
+      for (const file of fitting.slice(0, room)) void upload(file);
     },
     remove: (key: string) => change((all) => all.filter((one) => one.key !== key)),
-    /** Takes all away, since they are sent; what this gives puts them back. */
+    /** Removes all files because they are sent. Returns a function that puts them back. */
     take() {
-      const taken = now.current;
+      const taken = current.current;
       change(() => []);
       return () => change((all) => [...taken, ...all].slice(0, MAX_FILES));
     },
   };
 }
 
-/** The files above the line, each with a button that takes it away. */
 export function AttachedFiles(props: {
-  files: readonly Attached[];
+  files: readonly AttachedFile[];
   onRemove: (key: string) => void;
 }) {
   const { files, onRemove } = props;
   if (files.length === 0) return null;
   return (
     <ul class="attached flow" aria-label="Attached files">
-      {files.map(({ key, name, kept }) => (
+      {files.map(({ key, name, uploaded }) => (
         <li key={key} class="framed beside">
-          {kept?.picture && <img src={`/console/files/${kept.id}`} alt="" />}
-          <span class="name">{name}</span>
-          {!kept && <span class="minor">attaching…</span>}
+          {uploaded?.picture && <img src={`/console/files/${uploaded.id}`} alt="" />}
+          <span class="name clipped">{name}</span>
+          {!uploaded && <span class="minor">attaching…</span>}
           <button type="button" aria-label={`Remove ${name}`} onClick={() => onRemove(key)}>
             <CloseIcon />
           </button>

@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { Completion, Suggestion } from './completion.ts';
+import type { Completion, LineSuggestion } from './completion.ts';
 
-/** The ways to go on, the chosen one marked. */
 export function SuggestionList({
   id,
   suggestions,
@@ -9,9 +8,9 @@ export function SuggestionList({
   onTake,
 }: {
   id: string;
-  suggestions: Suggestion[];
+  suggestions: LineSuggestion[];
   chosen: number | undefined;
-  onTake: (suggestion: Suggestion) => void;
+  onTake: (suggestion: LineSuggestion) => void;
 }) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -27,7 +26,7 @@ export function SuggestionList({
           role="option"
           tabIndex={-1}
           aria-selected={index === chosen}
-          // Before the input loses its focus.
+          // A click would come after the input has lost its focus.
           onMouseDown={(event) => {
             event.preventDefault();
             onTake(suggestion);
@@ -41,7 +40,6 @@ export function SuggestionList({
   );
 }
 
-/** How the command being typed goes on, the input at the caret marked. */
 export function CommandHint({ hint }: { hint: NonNullable<Completion['hint']> }) {
   const { command, field } = hint;
   return (

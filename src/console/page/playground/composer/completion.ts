@@ -1,32 +1,22 @@
 import type { Field, ListedCommand, ListedField } from '../../../shared/api-types.ts';
 
-/** One way to go on. */
-export interface Suggestion {
-  /** The whole line when it is taken. */
+export interface LineSuggestion {
   line: string;
   label: string;
   detail: string;
 }
 
-/** What helps with a line that is being typed. */
 export interface Completion {
-  suggestions: Suggestion[];
-  /** Whether Enter takes the first suggestion; else it sends the line, and Tab takes it. */
+  suggestions: LineSuggestion[];
+  /** True if Enter takes the first suggestion. Otherwise Enter sends the line, and Tab takes the suggestion. */
   eager: boolean;
-  /** The command being typed, and the input its last word belongs to. */
   hint?: { command: ListedCommand; field?: Field };
-  /** What the server can be asked for: values of an input that it knows. */
+  /** The input whose values the server knows. */
   ask?: { input: string; typed: string; lineWith(value: string): string };
 }
 
-/** What the server offers for an input. */
-export interface Suggested {
-  label: string;
-  value: string;
-}
-
-/** Helps with a typed line whose end is where the caret is. Pure. */
-export function complete(line: string, commands: readonly ListedCommand[]): Completion {
+/** Completes a line whose caret is at its end. Pure. */
+export function completeLine(line: string, commands: readonly ListedCommand[]): Completion {
   if (!line.startsWith('/')) return { suggestions: [], eager: false };
   const typed = line.slice(1).toLowerCase();
   const command = commands
@@ -51,7 +41,7 @@ function ofNames(
   return {
     suggestions,
     eager: exact === undefined,
-    ...(exact ? { hint: { command: exact } } : {}),
+    hint: exact && { command: exact },
   };
 }
 
@@ -81,7 +71,7 @@ function ofInputs(line: string, command: ListedCommand): Completion {
   const required = command.fields.filter((field) => field.required);
   const plainWords = words.filter((one) => !isInput(one, command));
   const current = required[plainWords.length] ?? openField(command, plainWords.length);
-  const hint = { command, ...(current ? { field: current } : {}) };
+  const hint = { command, field: current };
   if (current?.kind === 'choice') {
     const choices = current.choices.filter((one) => one.startsWith(word) && one !== word);
     return {
@@ -90,7 +80,7 @@ function ofInputs(line: string, command: ListedCommand): Completion {
       hint,
     };
   }
-  // What follows is taken as it is, so no word of it is an input.
+  // The rest of the line is one text, so its words aren't inputs.
   if (command.wholeLine && plainWords.length > 0) {
     const open = required[0] ?? openField(command, 0);
     const typed = rest.slice(rest.indexOf(plainWords[0] ?? ''));
@@ -104,7 +94,7 @@ function ofInputs(line: string, command: ListedCommand): Completion {
   return { suggestions, eager: false, hint, ...asking(current, word, start) };
 }
 
-/** The optional text that takes the words left over, where there is something to offer for it. */
+/** The optional text that takes the remaining words, if the server offers values for it. */
 function openField({ fields }: ListedCommand, plainWords: number): ListedField | undefined {
   const open = fields.find(({ required, kind }) => !required && kind === 'text');
   return open?.suggested && fields.filter(({ required }) => required).length === plainWords
@@ -112,14 +102,14 @@ function openField({ fields }: ListedCommand, plainWords: number): ListedField |
     : undefined;
 }
 
-/** What the server is to be asked for an input, if it can be; `before` is the line up to what is typed into it. */
+/** The request to the server for an input. `before` is the line without the typed value. */
 function asking(field: ListedField | undefined, typed: string, before: string) {
   if (!field?.suggested) return {};
   const lineWith = (value: string) => `${before}${asWord(value)} `;
   return { ask: { input: field.name, typed: typed.trim(), lineWith } };
 }
 
-/** Of `filter="My sh`, whose words are one text. */
+/** Completes a value with open quotes such as `filter="My sh`. */
 function inQuotes(line: string, command: ListedCommand): Completion | undefined {
   const [whole = '', name, value = ''] = /(?<=\s)([A-Za-z_]+)="([^"]*)$/.exec(line) ?? [];
   const field = command.fields.find((one) => one.name === name);

@@ -1,4 +1,4 @@
-import type { RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import {
   useContext,
   useEffect,
@@ -8,181 +8,92 @@ import {
   useRef,
   useState,
 } from 'preact/hooks';
-import { keepDraft, keepWhileSent, keptDraft } from '../../shared/draft.ts';
 import { Problem, submitting } from '../../shared/form.tsx';
 import { AttachIcon, SendIcon } from '../../shared/icons.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 import { Reader } from '../reader-context.ts';
+import { type OfferedValue, suggestValues } from '../requests.ts';
 import { AttachedFiles, useAttachedFiles } from './attached-files.tsx';
 import { CommandHint, SuggestionList } from './command-help.tsx';
-import type { Completion, Suggested, Suggestion } from './completion.ts';
-import { complete } from './completion.ts';
+import { type Completion, completeLine, type LineSuggestion } from './completion.ts';
 
-/** What others may do to the line. */
 export interface ComposerControl {
-  /** Puts a line into it, ready to be sent. */
+  /** Replaces the line, ready to be sent. */
   fill(line: string): void;
   focus(): void;
-  /** Says why something else that was done here did not work; an empty text takes that back. */
+  /** Shows why another action here failed; an empty text removes that. */
   complain(problem: string): void;
 }
 
-/**
- * The line to type in, with suggestions above it. Enter sends, Shift+Enter begins a new line. Files are pasted, dropped or chosen.
- */
+type LineInput = RefObject<HTMLTextAreaElement | null>;
+
+/** The input line with its suggestions and files. Enter sends, Shift+Enter begins a new line. */
 export function Composer(props: {
   control: RefObject<ComposerControl | null>;
   label: string;
   channel: string;
-  /** The name under which an unsent line is kept. */
-  draft: string;
   placeholder: string;
   onSay: (text: string, files: string[]) => Promise<void>;
 }) {
-  const { control, label, channel, draft, placeholder, onSay } = props;
-  const { commands } = useContext(Reader);
-  const input = useRef<HTMLTextAreaElement>(null);
-  const placeCaret = useRef(false);
-  const [line, setLine] = useState(() => keptDraft(draft));
-  const [caretAtEnd, setCaretAtEnd] = useState(true);
-  const [active, setActive] = useState<number>();
-  /** The line for which Escape has sent the suggestions away. */
-  const [quietFor, setQuietFor] = useState<string>();
-  const [sending, setSending] = useState(false);
+  const { control, label, channel, placeholder, onSay } = props;
+  const input: LineInput = useRef(null);
   const [problem, setProblem] = useState('');
   const attached = useAttachedFiles(channel, setProblem);
-  const chooser = useRef<HTMLInputElement>(null);
-  const [isOver, setIsOver] = useState(false);
-  const listId = useId();
+  const { line, isCaretAtEnd, noteCaret, change, fill, putBack } = useLine(input);
+  const help = useSuggestions(line, isCaretAtEnd);
+  const [isSending, setIsSending] = useState(false);
+  const isEmpty = line.trim() === '' && attached.ids.length === 0;
+  const canSend = !isEmpty && !isSending && !attached.isSending;
 
-  const completion = complete(line, commands);
-  const offered = useOffered(completion.ask);
-  const all = [...completion.suggestions, ...offered.filter((one) => one.line !== line)];
-  const suggestions = caretAtEnd && quietFor !== line ? all : [];
-  const first = completion.eager && suggestions.length > 0 ? 0 : undefined;
-  const chosen = active !== undefined && active < suggestions.length ? active : first;
-
-  function change(next: string) {
-    setLine(next);
-    setActive(undefined);
-  }
-
-  function fill(next: string) {
-    placeCaret.current = true;
-    change(next);
-    setCaretAtEnd(true);
+  function fillIn(next: string) {
+    fill(next);
+    help.reset();
     setProblem('');
-    input.current?.focus();
   }
   const focus = () => input.current?.focus();
-  useImperativeHandle(control, () => ({ fill, focus, complain: setProblem }), []);
-
-  // As high as its text, up to the limit in the style.
-  useLayoutEffect(() => {
-    const area = input.current;
-    if (!area) return;
-    area.style.height = 'auto';
-    area.style.height = `${area.scrollHeight}px`;
-  }, [line]);
-  useLayoutEffect(() => keepDraft(draft, line), [draft, line]);
-  // A line that was not typed leaves the caret at its end.
-  useLayoutEffect(() => {
-    const area = input.current;
-    if (placeCaret.current && area) area.setSelectionRange(area.value.length, area.value.length);
-    placeCaret.current = false;
-  }, [line]);
-
-  const isEmpty = line.trim() === '' && attached.ids.length === 0;
-  const canSend = !isEmpty && !sending && !attached.isSending;
-
-  /** Takes the files of what is pasted or dropped; false when there are none. */
-  function takeFiles(event: Event, files: FileList | undefined) {
-    if (!files || files.length === 0) return false;
-    event.preventDefault();
-    attached.add(files);
-    return true;
-  }
-
-  function onDrag(event: DragEvent) {
-    if (!event.dataTransfer?.types.includes('Files')) return;
-    // Without this the browser would leave the page for the file.
-    event.preventDefault();
-    setIsOver(event.type !== 'dragleave');
-  }
-
-  function onDrop(event: DragEvent) {
-    setIsOver(false);
-    if (takeFiles(event, event.dataTransfer?.files)) input.current?.focus();
-  }
+  useImperativeHandle(control, () => ({ fill: fillIn, focus, complain: setProblem }), []);
 
   async function send() {
+    if (!canSend) return;
     const text = line.trim();
     const { ids } = attached;
-    if (!canSend) return;
-    const putBack = attached.take();
-    const settle = keepWhileSent(draft, text);
-    setSending(true);
+    const putFilesBack = attached.take();
+    setIsSending(true);
     setProblem('');
     change('');
+    help.reset();
     try {
       await onSay(text, ids);
-      settle(true);
     } catch (error) {
-      settle(false);
       setProblem(sentenceOf(error));
-      // Nothing typed is lost, unless something new is being typed already.
-      setLine((now) => (now === '' ? text : now));
-      putBack();
+      putBack(text);
+      putFilesBack();
     }
-    setSending(false);
+    setIsSending(false);
   }
 
   function onKeyDown(event: KeyboardEvent) {
-    // The Enter that ends the composing of a character is not ours.
+    // This Enter ends the composing of a character.
     if (event.isComposing) return;
-    const { length } = suggestions;
-    if (length > 0 && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
-      event.preventDefault();
-      const step = event.key === 'ArrowDown' ? 1 : -1;
-      const from = chosen ?? (step === 1 ? -1 : 0);
-      setActive((from + step + length) % length);
-      return;
-    }
-    if (length > 0 && event.key === 'Escape') {
-      event.preventDefault();
-      setQuietFor(line);
-      return;
-    }
-    const taken = suggestions[chosen ?? (event.key === 'Tab' ? 0 : -1)];
-    if (taken && !event.shiftKey && (event.key === 'Tab' || event.key === 'Enter')) {
-      event.preventDefault();
-      fill(taken.line);
-      return;
-    }
-    if (event.key === 'Enter' && !event.shiftKey) {
-      event.preventDefault();
-      void send();
-    }
+    const suggestion = help.chooseByKey(event);
+    if (suggestion) fillIn(suggestion.line);
+    if (event.defaultPrevented || event.key !== 'Enter' || event.shiftKey) return;
+    event.preventDefault();
+    void send();
   }
 
+  const { suggestions, chosen, listId, hint } = help;
   return (
-    <form
-      class={isOver ? 'composer over' : 'composer'}
-      onSubmit={submitting(() => void send())}
-      onDragEnter={onDrag}
-      onDragOver={onDrag}
-      onDragLeave={onDrag}
-      onDrop={onDrop}
-    >
+    <DropForm onFiles={attached.add} onDrop={focus} onSubmit={() => void send()}>
       {suggestions.length > 0 && (
         <SuggestionList
           id={listId}
           suggestions={suggestions}
           chosen={chosen}
-          onTake={(suggestion) => fill(suggestion.line)}
+          onTake={(suggestion) => fillIn(suggestion.line)}
         />
       )}
-      {suggestions.length === 0 && completion.hint && <CommandHint hint={completion.hint} />}
+      {suggestions.length === 0 && hint && <CommandHint hint={hint} />}
       <Problem text={problem} />
       <AttachedFiles files={attached.files} onRemove={attached.remove} />
       <div class="line framed">
@@ -191,33 +102,11 @@ export function Composer(props: {
           class="slash square"
           aria-label="Commands"
           title="Commands"
-          onClick={() => fill(line === '' ? '/' : line)}
+          onClick={() => fillIn(line === '' ? '/' : line)}
         >
           /
         </button>
-        <button
-          type="button"
-          class="attach square"
-          aria-label="Attach files"
-          title="Attach images, text files or PDFs"
-          onClick={() => chooser.current?.click()}
-        >
-          <AttachIcon />
-        </button>
-        <input
-          ref={chooser}
-          type="file"
-          class="chooser"
-          multiple
-          hidden
-          aria-label="Files to attach"
-          onChange={({ currentTarget: chosen }) => {
-            attached.add(chosen.files ?? []);
-            // The same file may be chosen again.
-            chosen.value = '';
-            input.current?.focus();
-          }}
-        />
+        <AttachButton onFiles={attached.add} onChosen={focus} />
         <textarea
           ref={input}
           rows={1}
@@ -228,41 +117,189 @@ export function Composer(props: {
           placeholder={placeholder}
           maxLength={16_000}
           value={line}
-          onInput={({ currentTarget: area }) => {
-            change(area.value);
-            setCaretAtEnd(area.selectionEnd === area.value.length);
+          onInput={({ currentTarget }) => {
+            change(currentTarget.value);
+            help.reset();
           }}
-          onSelect={({ currentTarget: area }) =>
-            setCaretAtEnd(area.selectionEnd === area.value.length)
-          }
+          onSelect={noteCaret}
           onKeyDown={onKeyDown}
-          onPaste={(event) => takeFiles(event, event.clipboardData?.files)}
+          onPaste={(event) => takeFiles(event, event.clipboardData?.files, attached.add)}
         />
         <button type="submit" class="send square filled" aria-label="Send" disabled={!canSend}>
           <SendIcon />
         </button>
       </div>
-    </form>
+    </DropForm>
   );
 }
 
-/** What the server offers for the input that is being typed; nothing until it has answered for just these letters. */
-function useOffered(ask: Completion['ask']): Suggestion[] {
-  const { suggest } = useContext(Reader);
-  const [offered, setOffered] = useState<{ key: string; list: Suggested[] }>();
+function useLine(input: LineInput) {
+  const [line, setLine] = useState('');
+  const [isCaretAtEnd, setIsCaretAtEnd] = useState(true);
+  const mustPlaceCaret = useRef(false);
+
+  useLayoutEffect(() => {
+    const area = input.current;
+    if (!area) return;
+    // The stylesheet limits the height.
+    area.style.height = 'auto';
+    area.style.height = `${area.scrollHeight}px`;
+    if (mustPlaceCaret.current) area.setSelectionRange(area.value.length, area.value.length);
+    mustPlaceCaret.current = false;
+  }, [line]);
+
+  function noteCaret() {
+    const area = input.current;
+    setIsCaretAtEnd(!area || area.selectionEnd === area.value.length);
+  }
+
+  return {
+    line,
+    isCaretAtEnd,
+    noteCaret,
+    change(next: string) {
+      setLine(next);
+      noteCaret();
+    },
+    /** Replaces the line and puts the caret at its end. */
+    fill(next: string) {
+      mustPlaceCaret.current = true;
+      setLine(next);
+      setIsCaretAtEnd(true);
+      input.current?.focus();
+    },
+    /** Restores a line that couldn't be sent, unless a new one has been begun. */
+    putBack: (text: string) => setLine((current) => (current === '' ? text : current)),
+  };
+}
+
+function useSuggestions(line: string, isCaretAtEnd: boolean) {
+  const { commands } = useContext(Reader);
+  const [active, setActive] = useState<number>();
+  /** Escape hides the suggestions for this line. */
+  const [hiddenFor, setHiddenFor] = useState<string>();
+  const listId = useId();
+  const { suggestions: fromCommands, eager, hint, ask } = completeLine(line, commands);
+  const offered = useOffered(ask).filter((one) => one.line !== line);
+  const isShown = isCaretAtEnd && hiddenFor !== line;
+  const suggestions = isShown ? [...fromCommands, ...offered] : [];
+  const { length } = suggestions;
+  const first = eager && length > 0 ? 0 : undefined;
+  const chosen = active !== undefined && active < length ? active : first;
+
+  /** Moves the choice, hides the list, or returns the chosen suggestion. */
+  function chooseByKey(event: KeyboardEvent): LineSuggestion | undefined {
+    if (length === 0) return undefined;
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      const from = chosen ?? (step === 1 ? -1 : 0);
+      setActive((from + step + length) % length);
+    } else if (event.key === 'Escape') {
+      event.preventDefault();
+      setHiddenFor(line);
+    } else if (!event.shiftKey && (event.key === 'Tab' || event.key === 'Enter')) {
+      const suggestion = suggestions[chosen ?? (event.key === 'Tab' ? 0 : -1)];
+      if (suggestion) event.preventDefault();
+      return suggestion;
+    }
+    return undefined;
+  }
+
+  return { suggestions, chosen, listId, hint, chooseByKey, reset: () => setActive(undefined) };
+}
+
+/** Values that the server offers for an input. Old values are hidden while it is asked for new ones. */
+function useOffered(ask: Completion['ask']): LineSuggestion[] {
+  const [offered, setOffered] = useState<{ key: string; values: OfferedValue[] }>();
   const key = ask ? `${ask.input} ${ask.typed}` : '';
 
   useEffect(() => {
     if (!ask) return;
-    const typedOn = new AbortController();
-    void suggest(ask.input, ask.typed, typedOn.signal).then((list) => {
-      if (!typedOn.signal.aborted) setOffered({ key, list });
+    const abort = new AbortController();
+    void suggestValues(ask.input, ask.typed, abort.signal).then((values) => {
+      if (!abort.signal.aborted) setOffered({ key, values });
     });
-    return () => typedOn.abort();
+    return () => abort.abort();
   }, [key]);
 
   if (!ask || offered?.key !== key) return [];
-  return offered.list
+  return offered.values
     .filter(({ value }) => value !== ask.typed)
     .map(({ label, value }) => ({ line: ask.lineWith(value), label, detail: '' }));
+}
+
+function DropForm(props: {
+  onFiles: (files: FileList) => void;
+  onDrop: () => void;
+  onSubmit: () => void;
+  children: ComponentChildren;
+}) {
+  const { onFiles, onDrop, onSubmit, children } = props;
+  const [isOver, setIsOver] = useState(false);
+
+  function onDrag(event: DragEvent) {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    // Otherwise the browser would leave the page and open the file.
+    event.preventDefault();
+    setIsOver(event.type !== 'dragleave');
+  }
+
+  return (
+    <form
+      class={isOver ? 'composer over' : 'composer'}
+      onSubmit={submitting(onSubmit)}
+      onDragEnter={onDrag}
+      onDragOver={onDrag}
+      onDragLeave={onDrag}
+      onDrop={(event) => {
+        setIsOver(false);
+        if (takeFiles(event, event.dataTransfer?.files, onFiles)) onDrop();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
+/** Takes pasted or dropped files; returns false if there are none. */
+function takeFiles(
+  event: Event,
+  files: FileList | undefined,
+  onFiles: (files: FileList) => void,
+): boolean {
+  if (!files || files.length === 0) return false;
+  event.preventDefault();
+  onFiles(files);
+  return true;
+}
+
+function AttachButton(props: { onFiles: (files: FileList) => void; onChosen: () => void }) {
+  const chooser = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button
+        type="button"
+        class="attach square"
+        aria-label="Attach files"
+        title="Attach images, text files or PDFs"
+        onClick={() => chooser.current?.click()}
+      >
+        <AttachIcon />
+      </button>
+      <input
+        ref={chooser}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to attach"
+        onChange={({ currentTarget }) => {
+          if (currentTarget.files) props.onFiles(currentTarget.files);
+          // Without this, choosing the same file again would be no change.
+          currentTarget.value = '';
+          props.onChosen();
+        }}
+      />
+    </>
+  );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { Card, Outcome, ShownForm } from '../../../shared/api-types.ts';
+import type { Card, InteractionOutcome, ShownForm } from '../../../shared/api-types.ts';
 import { submitting } from '../../shared/form.tsx';
 import { CloseIcon } from '../../shared/icons.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
@@ -8,15 +8,14 @@ import { FormField } from './form-field.tsx';
 
 const INPUTS = 'input, select, textarea';
 
-/** The form of a command, over the page. It closes when what it asks for is done, or by Escape. */
+/** A command's form over the page. It closes once the command has succeeded, or by Escape. */
 export function FormDialog(props: {
   form: ShownForm;
-  onChange: (values: Record<string, string>) => void;
   /** Throws an `Error` with a sentence to show. */
-  onSend: (values: Record<string, string>) => Promise<Outcome>;
+  onSend: (values: Record<string, string>) => Promise<InteractionOutcome>;
   onClose: () => void;
 }) {
-  const { form, onChange, onSend, onClose } = props;
+  const { form, onSend, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState(form.values);
   const [problems, setProblems] = useState<Record<string, string>>({});
@@ -25,23 +24,17 @@ export function FormDialog(props: {
   const [sending, setSending] = useState(false);
   const titleId = useId();
 
-  // To the first input that still has to be filled in, else to the first.
+  // The focus goes to the first required input that is empty, otherwise to the first input.
   useEffect(() => {
     dialog.current?.showModal();
     const inputs = [...(dialog.current?.querySelectorAll<HTMLInputElement>(INPUTS) ?? [])];
     const empty = inputs.find((one) => one.value === '' && one.ariaRequired === 'true');
     (empty ?? inputs[0])?.focus();
   }, []);
-  // To the first input that is not right.
+  // The focus goes to the first mistake.
   useEffect(() => {
     dialog.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [problems]);
-
-  function change(name: string, value: string) {
-    const next = { ...values, [name]: value };
-    setValues(next);
-    onChange(next);
-  }
 
   const chosen = form.decides === undefined ? '' : (values[form.decides] ?? '');
   const fields = form.fields[chosen] ?? Object.values(form.fields)[0] ?? [];
@@ -84,7 +77,7 @@ export function FormDialog(props: {
               field={field}
               value={values[field.name] ?? ''}
               problem={problems[field.name]}
-              onChange={(value) => change(field.name, value)}
+              onChange={(value) => setValues({ ...values, [field.name]: value })}
             />
           ))}
         </div>
@@ -105,7 +98,7 @@ export function FormDialog(props: {
   );
 }
 
-/** The form itself is what there is to press. */
+/** The form has its own buttons. */
 function withoutButtons({ tone, title, parts }: Card): Card {
   return { tone, title, parts };
 }

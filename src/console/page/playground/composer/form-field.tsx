@@ -1,7 +1,6 @@
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { Field } from '../../../shared/api-types.ts';
 
-/** One input of a form with its label, what it is for, and what is wrong with it. */
 export function FormField(props: {
   field: Field;
   value: string;
@@ -37,7 +36,7 @@ export function FormField(props: {
   );
 }
 
-/** Types and limits are for the server to check, which says what is wrong in the words of all platforms. */
+/** The server checks types and limits, with the same sentences on all platforms. */
 function Input(props: {
   field: Field;
   value: string;
@@ -73,7 +72,7 @@ function Input(props: {
   );
 }
 
-/** As high as its text, up to the limit in the style. */
+/** A text area that grows with its text; the stylesheet limits it. */
 function LongText(props: {
   value: string;
   onChange: (value: string) => void;

@@ -1,35 +1,36 @@
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { AnswerStep, Body, CardAction, Outcome } from '../../../shared/api-types.ts';
+import type {
+  AnswerBody,
+  AnswerStep,
+  CardAction,
+  InteractionOutcome,
+} from '../../../shared/api-types.ts';
 import { linkOf, ratingOfButton, stepInWords } from '../../../shared/from-bot.ts';
-import { createMarkdownView, type MarkdownView } from '../../markdown/markdown-view.ts';
-import { keepRating, keptRating } from '../../shared/draft.ts';
+import { MarkdownView } from '../../markdown/markdown-view.ts';
 import { CardButton } from './card-button.tsx';
+import { readRating, storeRating } from './ratings.ts';
 
-type Answer = Body & { kind: 'answer' };
-
-/** An answer with its buttons. */
 export function AnswerView({
   answer,
   fileAt,
   onPress,
 }: {
-  answer: Answer;
-  /** Where its file is, if it has one. */
+  answer: AnswerBody;
   fileAt: string | undefined;
-  onPress: (action: CardAction) => Promise<Outcome | undefined>;
+  onPress: (action: CardAction) => Promise<InteractionOutcome | undefined>;
 }) {
   const { actions = [], document } = answer;
   const id = actions.find(ratingOfButton)?.values.answer ?? '';
-  const [rating, setRating] = useState(() => keptRating(id));
+  const [rating, setRating] = useState(() => readRating(id));
   async function press(action: CardAction) {
     const outcome = await onPress(action);
     const pressed = ratingOfButton(action);
-    // A double click shows nothing, since only its first press counts.
+    // Only the first press of a double click counts; the second one returns `nothing`.
     if (!pressed || !outcome || outcome.shown === 'nothing') return;
-    // The same rating again takes it back.
+    // A second press removes the rating.
     const now = pressed === rating ? '' : pressed;
-    keepRating(id, now);
+    storeRating(id, now);
     setRating(now);
   }
   return (
@@ -43,7 +44,7 @@ export function AnswerView({
         </p>
       )}
       {actions.length > 0 && (
-        // Not inside what is busy: a screen reader may pass over all of that.
+        // Outside of the busy text, which a screen reader may skip.
         <div class="actions under-answer flow">
           {actions.map((action) => (
             <CardButton
@@ -59,22 +60,22 @@ export function AnswerView({
   );
 }
 
-/** Its words, drawn again as they grow, with a caret at their end until they are whole. */
-function AnswerText({ answer }: { answer: Answer }) {
+/** The answer's words, with a caret at their end while they grow. */
+function AnswerText({ answer }: { answer: AnswerBody }) {
   const { text, growing, steps = [], note, footer } = answer;
   const shown = useRef<HTMLDivElement>(null);
   const view = useRef<MarkdownView>(undefined);
   const [whyPlain, setWhyPlain] = useState<string>();
 
   useEffect(() => {
-    if (shown.current) view.current = createMarkdownView(shown.current, setWhyPlain);
+    if (shown.current) view.current = new MarkdownView(shown.current, setWhyPlain);
     return () => view.current?.close();
   }, []);
   useEffect(() => view.current?.show(text, growing), [text, growing]);
 
   const thinking = growing && text === '';
   const running = growing ? steps.findLast(({ state }) => state === 'running') : undefined;
-  const over = growing ? [] : steps.filter(({ state }) => state !== 'running');
+  const ended = growing ? [] : steps.filter(({ state }) => state !== 'running');
   return (
     <div aria-busy={growing}>
       {thinking && (
@@ -94,7 +95,7 @@ function AnswerText({ answer }: { answer: Answer }) {
       )}
       {whyPlain !== undefined && <p class="footer fine">{whyPlain}</p>}
       {note !== undefined && <p class="note">{note}</p>}
-      {over.length > 0 && <LookedAt steps={over} />}
+      {ended.length > 0 && <LookUps steps={ended} />}
       {footer !== undefined && footer !== '' && <p class="footer fine">{footer}</p>}
     </div>
   );
@@ -104,7 +105,7 @@ const Running = ({ step }: { step: AnswerStep }) => (
   <span class="fine">{`Looking up ${step.what}…`}</span>
 );
 
-function LookedAt({ steps }: { steps: readonly AnswerStep[] }) {
+function LookUps({ steps }: { steps: readonly AnswerStep[] }) {
   return (
     <p class="footer fine">
       {'Looked up '}

@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks';
 import type { CardAction } from '../../../shared/api-types.ts';
 import { ThumbDownIcon, ThumbUpIcon } from '../../shared/icons.tsx';
 
-/** Buttons that show a sign only: its name, and its shape where no font may have it. */
+/** Names and shapes for buttons with an emoji, because not every system has a font for it. */
 const SIGNS: Record<string, { name: string; Shape: () => JSX.Element }> = {
   '👍': { name: 'Good answer', Shape: ThumbUpIcon },
   '👎': { name: 'Bad answer', Shape: ThumbDownIcon },
 };
 
-/** A button under a card or an answer; it takes no press while one is under way: its own, or of another that it `waits` for. */
+/** A button under a card or an answer. It can't be pressed while a press is under way, its own or the one it `waits` for. */
 export function CardButton({
   action,
   waits = false,
@@ -18,8 +18,7 @@ export function CardButton({
 }: {
   action: CardAction;
   waits?: boolean;
-  /** What a button that stays pressed shows; absent for any other. */
-  pressed?: boolean | undefined;
+  pressed?: boolean;
   onPress: (action: CardAction) => Promise<unknown>;
 }) {
   const [pressing, setPressing] = useState(false);
@@ -31,7 +30,7 @@ export function CardButton({
     setPressing(false);
   }
   return (
-    // Not `disabled`, which would take the focus from whoever came by keyboard.
+    // `disabled` would take the keyboard focus away.
     <button
       type="button"
       class={action.style}

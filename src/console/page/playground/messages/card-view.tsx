@@ -9,7 +9,7 @@ import { Moment, TextWithMoments } from '../../shared/moment.tsx';
 import { CardButton } from './card-button.tsx';
 import { ChartView } from './chart-view.tsx';
 
-/** Words of a monitor's state that get its colour when they fill a cell. */
+/** A cell that is only one of these words gets its colour. */
 const STATUS_TONES: Record<string, Card['tone']> = {
   UP: 'good',
   DOWN: 'bad',
@@ -18,22 +18,21 @@ const STATUS_TONES: Record<string, Card['tone']> = {
   PAUSED: 'info',
 };
 
-/** Buttons of which one press decides what the others are about, too. */
+/** A press of such a button decides for the other buttons of its card. */
 const DECIDES = /^proposal /;
 
-/** A word that has to break, or the table would not fit. */
+/** A word this long must break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
-/** Longest cell, in characters, that stays on one line: a name must not break at a hyphen. */
+/** Characters of the longest cell that stays on one line: a name must not break at a hyphen. */
 const MAX_WHOLE = 24;
 
-/** Longest fact, in characters, that shares its row with others. */
+/** Characters of the longest fact that shares its row with others. */
 const MAX_NARROW = 34;
 
 /** A word too wide for one column. */
 const WIDE_WORD = /\S{26}/;
 
-/** Response times drawn as characters. */
 const BARS = /[\u2581-\u2588]/;
 
 /** A card. All its words are plain text. */
@@ -170,7 +169,6 @@ function cellClass(cell: string): string {
   return cell.includes(' ') ? 'phrase' : 'whole';
 }
 
-/** Plain words, or a status with its colour. */
 function Words({ text }: { text: string }) {
   const tone = Object.hasOwn(STATUS_TONES, text) ? STATUS_TONES[text] : undefined;
   return tone ? <span class={`status ${tone}`}>{text}</span> : <TextWithMoments text={text} />;

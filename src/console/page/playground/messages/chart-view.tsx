@@ -5,18 +5,17 @@ import { type ChartLayout, layOut, momentLabel, valueWords } from '../../../shar
 const HEIGHT = 190;
 const MARGINS = { left: 56, right: 10, top: 12, bottom: 26 };
 
-/** Drawn before the page knows how wide the card is. */
 const FIRST_WIDTH = 600;
 
-/** Narrower than this an outage would not be seen. */
+/** A narrower outage would be invisible. */
 const MIN_WIDTH = 2;
 
-/** Most outages that are read out. */
+/** Outages in the description for screen readers. */
 const MAX_NAMED = 5;
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
-/** Values over time, as a line with its gaps, and the times in which it was down shaded. */
+/** Values over time as a line with gaps; outages are shaded. */
 export function ChartView({ chart }: { chart: Chart }) {
   const { frame, width } = useWidth();
   const id = useId();
@@ -48,7 +47,7 @@ export function ChartView({ chart }: { chart: Chart }) {
   );
 }
 
-/** The width of the card's inside, so that letters keep their size in narrow windows. */
+/** The inner width of the card, so that letters keep their size in narrow windows. */
 function useWidth() {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(FIRST_WIDTH);
@@ -115,7 +114,6 @@ function Lines({ layout }: { layout: ChartLayout }) {
   );
 }
 
-/** What stands at each point, for whoever points at it. */
 function Hints({ layout, chart }: { layout: ChartLayout; chart: Chart }) {
   const { top, bottom } = MARGINS;
   return (
@@ -137,7 +135,7 @@ function stepWords(value: number | null, atMs: number, { unit, stepMs, outages }
   return `${valueWords(value, unit)}${wasDown ? ', down for part of it' : ''}`;
 }
 
-/** The chart for whoever cannot see it. */
+/** The chart's description for screen readers. */
 function wordsOf(chart: Chart): string {
   const { points, outages, unit } = chart;
   const values = points.flatMap(({ value }) => value ?? []);
@@ -152,7 +150,7 @@ function wordsOf(chart: Chart): string {
   return outages.length === 0 ? span : `${span} Down from ${named.join(', ')}${more}.`;
 }
 
-/** As the reader's clock has it, or that of the chart. A service may send any number; one that is no time has no clock. */
+/** The time in the chart's zone, or in the reader's. A service may send any number, so it may be no time at all. */
 function clockOf(atMs: number, chart: Chart): string {
   if (chart.zone !== undefined) return momentLabel(chart, atMs);
   const date = new Date(atMs);

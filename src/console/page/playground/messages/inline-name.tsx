@@ -2,11 +2,11 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Problem, submitting } from '../../shared/form.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 
-/** A name that is typed where it stands: Enter saves it, Escape leaves it as it was. */
+/** A name that is edited in place: Enter saves it, Escape cancels. */
 export function InlineName(props: {
   label: string;
   value: string;
-  /** What is wrong with it, when that is known; throws an `Error` with a sentence to show. */
+  /** Throws an `Error` with a sentence to show. */
   onSave: (name: string) => Promise<unknown>;
   onDone: () => void;
 }) {
@@ -14,7 +14,7 @@ export function InlineName(props: {
   const input = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState('');
 
-  // Before anything else is typed.
+  // A layout effect, so that the next key already goes to the input.
   useLayoutEffect(() => {
     input.current?.focus();
     input.current?.select();

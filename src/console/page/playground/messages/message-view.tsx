@@ -1,16 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { CardAction, Message, Outcome } from '../../../shared/api-types.ts';
+import type { CardAction, InteractionOutcome, Message } from '../../../shared/api-types.ts';
 import { CloseIcon, LockIcon, Mark } from '../../shared/icons.tsx';
 import { Clock } from '../../shared/moment.tsx';
 import { Avatar } from '../avatar.tsx';
-import { documentAddress, type Pressed } from '../client.ts';
 import { Reader, useName } from '../reader-context.ts';
+import { documentAddress, type PressedButton } from '../requests.ts';
 import { AnswerView } from './answer-view.tsx';
 import { CardView } from './card-view.tsx';
 import { SentFiles } from './sent-files.tsx';
 
-/** One message with who wrote it and when; `children` stand under it. */
 export function MessageView({
   message,
   thread,
@@ -19,10 +18,10 @@ export function MessageView({
   children,
 }: {
   message: Message;
-  /** The message that it is a reply to. */
+  /** The root message if this is a reply. */
   thread?: string;
   selected?: boolean;
-  onPress: (pressed: Pressed) => Promise<Outcome | undefined>;
+  onPress: (pressed: PressedButton) => Promise<InteractionOutcome | undefined>;
   children?: ComponentChildren;
 }) {
   const { author, body, command, by } = message;
@@ -32,7 +31,7 @@ export function MessageView({
   const isYours = author.kind === 'person' && author.id === person.id;
   const fileAt = thread === undefined ? undefined : documentAddress(thread, message.id);
   const press = (action: CardAction) =>
-    onPress({ action, message: message.id, ...(message.private && { private: true }) });
+    onPress({ action, message: message.id, private: message.private });
   return (
     <article
       class={selected ? 'message selected' : 'message'}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ShownFile } from '../../../shared/api-types.ts';
 
-/** What came with a message: pictures small, everything by its name; each opens as a whole. */
+/** A message's files: small images and file names, as links to the whole files. */
 export function SentFiles({ files }: { files: readonly ShownFile[] }) {
   return (
     <ul class="sent flow" aria-label="Files of this message">
@@ -22,7 +22,7 @@ function SentFile({ file: { id, name, picture } }: { file: ShownFile }) {
       {picture && !isGone && (
         <img src={address} alt="" loading="lazy" onError={() => setIsGone(true)} />
       )}
-      <span class="name">{name}</span>
+      <span class="name clipped">{name}</span>
     </a>
   );
 }

@@ -3,7 +3,7 @@ import { CopyButton } from '../../shared/copy-button.tsx';
 import { publicAddress } from '../../shared/public-address.ts';
 import { addressOf } from '../use-status.ts';
 
-/** The badge of a monitor, what to copy to show it elsewhere, and the same facts for programs. */
+/** The monitor's badge, its Markdown to embed it, and links for programs. */
 export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: StatusMonitor }) {
   const path = `/status/badge/${encodeURIComponent(id)}.svg`;
   const address = publicAddress();
@@ -12,7 +12,7 @@ export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: Statu
     <section class="panel framed" aria-label="Embed">
       <h2>Embed</h2>
       <p class="snippet flow beside">
-        {/* Asked for anew when the status changes: an image on a page is not. */}
+        {/* The status in the address makes the browser load the image again when it changes. */}
         <img src={`${path}?${new URLSearchParams({ status })}`} alt="Badge of this monitor" />
         <code class="framed">{markdown}</code>
         <CopyButton text={markdown} />
@@ -25,5 +25,5 @@ export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: Statu
   );
 }
 
-/** A name that means nothing to Markdown, wherever it is pasted. */
+/** Removes all Markdown from a name. */
 const plain = (name: string) => name.replace(/[^\p{L}\p{N} .,:_-]/gu, '').trim() || 'Status';

@@ -5,7 +5,7 @@ import { Moment } from '../../shared/moment.tsx';
 import { durationText, statusText } from '../text-format.ts';
 import { useNowMs } from '../use-status.ts';
 
-/** Times in which a monitor was down, newest first; what goes on is counted on. */
+/** Outages of a monitor, newest first; the clock of an ongoing one runs. */
 export function Incidents({ incidents }: { incidents: readonly StatusIncident[] }) {
   const nowMs = useNowMs(1_000);
   return (

@@ -14,7 +14,7 @@ const moment = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 });
 
-/** Response times over the last hours: a line with its gaps, outages shaded, each point read by mouse or arrow keys. */
+/** Response times as a line with gaps and shaded outages. Mouse or arrow keys read a point. */
 export function LatencyChart({ details, hours }: { details: StatusDetails; hours: number }) {
   const id = useId();
   const plotted = useMemo(() => {
@@ -95,7 +95,7 @@ function summaryText({ means, least, most }: LatencyColumns): string {
   return `${formatMilliseconds(mean)} on average, ${formatMilliseconds(min)} to ${formatMilliseconds(max)}`;
 }
 
-/** The same as text, for whoever reads better than looks; made only when it is opened. */
+/** The chart as text, rendered only while it is open. */
 function LatencyTable({
   columns,
   text,

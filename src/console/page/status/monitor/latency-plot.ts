@@ -11,7 +11,7 @@ import { formatMilliseconds } from '../text-format.ts';
 
 const HEIGHT_PX = 230;
 
-/** Narrower than this an outage would not be seen. */
+/** A narrower outage would be invisible. */
 const MIN_OUTAGE_PX = 2;
 
 const DAY_S = 86_400;
@@ -19,19 +19,19 @@ const DAY_S = 86_400;
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
-/** What is drawn: the columns over a span of time, and when it was down in it. */
-export interface Plotted {
+/** The content of the chart. */
+export interface LatencyPlot {
   columns: LatencyColumns;
   fromMs: number;
   toMs: number;
   outages: readonly { fromMs: number; toMs: number }[];
 }
 
-/** Draws the chart into `frame`; `onPoint` hears which point the mouse is at. */
+/** Draws the chart into `frame`, and calls `onPoint` with the point under the mouse. */
 export function plotLatency(
   library: ChartLibrary,
   frame: HTMLElement,
-  { columns, fromMs, toMs, outages }: Plotted,
+  { columns, fromMs, toMs, outages }: LatencyPlot,
   onPoint: (index: number | undefined) => void,
 ): DrawnChart {
   const { times, means, least, most } = columns;
@@ -54,7 +54,7 @@ export function plotLatency(
     ],
     series: [
       {},
-      // The band between these two is what is seen of them.
+      // Only the band between these two is visible.
       { stroke: 'transparent', points: { show: false } },
       { stroke: 'transparent', points: { show: false } },
       {
@@ -73,14 +73,14 @@ export function plotLatency(
   return drawPlot(library, frame, options, [times, most, least, means]);
 }
 
-/** Points that no line reaches, since nothing was seen before and after. */
+/** Finds points without neighbours, which no line would show. */
 function lonePoints(plot: uPlot, series: number): number[] {
   const values = plot.data[series] ?? [];
   const isEmpty = (at: number) => values[at] === null || values[at] === undefined;
   return [...values.keys()].filter((at) => !isEmpty(at) && isEmpty(at - 1) && isEmpty(at + 1));
 }
 
-function shade(plot: uPlot, outages: Plotted['outages'], fill: string): void {
+function shade(plot: uPlot, outages: LatencyPlot['outages'], fill: string): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.fillStyle = fill;
@@ -92,7 +92,7 @@ function shade(plot: uPlot, outages: Plotted['outages'], fill: string): void {
   ctx.restore();
 }
 
-/** Clocks, but the date at midnight and wherever marks stand days apart. */
+/** Formats times of day, or dates at midnight and for steps of days. */
 function timeLabels(marks: readonly number[], stepS: number): string[] {
   return marks.map((mark) => {
     const date = new Date(mark * 1_000);
@@ -101,7 +101,7 @@ function timeLabels(marks: readonly number[], stepS: number): string[] {
   });
 }
 
-/** The columns of the chart: seconds, and milliseconds or null where no check passed. */
+/** Seconds, and milliseconds or null if no check passed. */
 export interface LatencyColumns {
   times: number[];
   means: (number | null)[];
@@ -109,10 +109,10 @@ export interface LatencyColumns {
   most: (number | null)[];
 }
 
-/** Points further apart than so many steps have a gap between them. */
+/** Points further apart have a gap between them. */
 const JOINED_STEPS = 1.5;
 
-/** The points as columns, each in the middle of its step, with an empty one where points are missing. Pure. */
+/** Places each point in the middle of its step, with an empty point in each gap. Pure. */
 export function columnsOf({ latency, latency_step_ms: stepMs }: StatusDetails): LatencyColumns {
   const columns: LatencyColumns = { times: [], means: [], least: [], most: [] };
   const add = (atMs: number, point?: LatencyPoint) => {
@@ -131,7 +131,7 @@ export function columnsOf({ latency, latency_step_ms: stepMs }: StatusDetails): 
   return columns;
 }
 
-/** The times in which it was down, within the span, in milliseconds. Pure. */
+/** Cuts incidents to the span. Pure. */
 export function outagesOf(
   incidents: readonly StatusIncident[],
   { fromMs, toMs }: { fromMs: number; toMs: number },

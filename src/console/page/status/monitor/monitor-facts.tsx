@@ -8,11 +8,9 @@ import { useNowMs } from '../use-status.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A certificate that ends sooner is warned of. */
 const CERTIFICATE_WARNING_DAYS = 14;
 
-/** What else is known of a monitor. */
-export function MonitorFacts({
+export function FactsPanel({
   details,
   monitor,
 }: {

@@ -10,7 +10,7 @@ import { conditionOf, statusText, uptimeFigures } from '../text-format.ts';
 import { BadgeSnippet } from './badge-snippet.tsx';
 import { Incidents } from './incidents.tsx';
 import { LatencyChart } from './latency-chart.tsx';
-import { MonitorFacts } from './monitor-facts.tsx';
+import { FactsPanel } from './monitor-facts.tsx';
 import { type DetailsState, useDetails } from './use-details.ts';
 
 const SPANS = [
@@ -20,7 +20,7 @@ const SPANS = [
   { hours: 90 * 24, text: '90 days' },
 ] as const;
 
-/** One monitor with everything that is known of it; `live` is what the list says of it now. */
+/** One opened monitor. `live` is its current state from the list. */
 export function MonitorView({
   id,
   live,
@@ -61,7 +61,7 @@ export function MonitorView({
           {(monitor.days || state.details.incidents.length > 0) && (
             <Incidents incidents={state.details.incidents} />
           )}
-          <MonitorFacts details={state.details} monitor={monitor} />
+          <FactsPanel details={state.details} monitor={monitor} />
           <BadgeSnippet monitor={monitor} />
         </>
       )}
@@ -69,7 +69,7 @@ export function MonitorView({
   );
 }
 
-/** A monitor watched for less has too few hours to make a line. */
+/** A younger monitor has too few hours for a line. */
 const YOUNG_MS = 3 * 3_600_000;
 
 function isYoung(monitor: StatusMonitor | undefined): boolean {

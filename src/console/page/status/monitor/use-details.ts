@@ -2,25 +2,23 @@ import { useEffect, useState } from 'preact/hooks';
 import type { StatusDetails } from '../../../status/api-types.ts';
 import type { StatusClient } from '../client.ts';
 
-/** How old details may become while they are open. */
 const REFRESH_MS = 60_000;
 
-/** Pause before details that could not be had are asked for again. */
 const RETRY_MS = 5_000;
 
-/** What is known of a monitor; what was known before stays until the answer comes. */
+/** The details of a monitor; older ones stay until the answer comes. */
 export interface DetailsState {
-  /** Undefined until there was an answer. */
+  /** Undefined until the first answer. */
   details: StatusDetails | undefined;
-  /** Of how many hours they are. */
+  /** The period of the details. */
   hours: number;
-  /** There is no such monitor. */
+  /** The monitor doesn't exist. */
   gone: boolean;
-  /** Why there is no newer answer, a sentence. */
+  /** Why the last request failed, a sentence. */
   problem: string | undefined;
 }
 
-/** The details of a monitor over the last `hours`, asked for again when `version` changes and every minute. */
+/** Loads the details over the last `hours`, again when `version` changes and every minute. */
 export function useDetails(
   client: StatusClient,
   { id, hours, version }: { id: string; hours: number; version: string },
@@ -34,7 +32,7 @@ export function useDetails(
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    async function ask() {
+    async function load() {
       let waitMs = REFRESH_MS;
       try {
         const details = await client.details(id, hours, abort.signal);
@@ -45,9 +43,9 @@ export function useDetails(
         setState((before) => ({ ...before, problem }));
         waitMs = RETRY_MS;
       }
-      timer = setTimeout(() => void ask(), waitMs);
+      timer = setTimeout(() => void load(), waitMs);
     }
-    void ask();
+    void load();
     return () => {
       abort.abort();
       clearTimeout(timer);
@@ -56,5 +54,4 @@ export function useDetails(
   return state;
 }
 
-/** What `fetch` throws when nobody answers says nothing to a reader. */
 const UNREACHED = "Can't reach Askwatch.";

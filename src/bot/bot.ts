@@ -6,14 +6,14 @@ import { incidentFacts, incidentSummary } from './alerts/incident-facts.ts';
 import { postmortemAnswer } from './alerts/postmortem-answer.ts';
 import { createRetryClosed } from './alerts/retry-closed.ts';
 import { createSender } from './alerts/sender.ts';
-import { createAsk } from './ask/ask.ts';
+import { Ask } from './ask/ask.ts';
 import { createBudgets } from './ask/budgets.ts';
 import { createCatalog } from './ask/catalog.ts';
 import { createChannelDefaults } from './ask/channel-defaults.ts';
-import { conversationKey, createConversations, threadOfKey } from './ask/conversations.ts';
-import { createPeopleReader } from './ask/people-messages.ts';
+import { conversationKey, createConversations } from './ask/conversations.ts';
+import { PeopleReader } from './ask/people-messages.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
-import { createToolCalls } from './ask/tool-calls.ts';
+import { ToolCalls } from './ask/tool-calls.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
 import { type Channels, createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
@@ -33,10 +33,9 @@ import {
   waitForPosts,
 } from './incidents/incident-service.ts';
 import { openAlertmanagers } from './intake/alertmanager-of.ts';
-import { createExampleEnder } from './intake/example-alert.ts';
 import { createIntake } from './intake/intake.ts';
 import { createIntakes, type Intakes } from './intake/intakes.ts';
-import { createSilencer, silenceFor } from './intake/silences.ts';
+import { Silencer, silenceFor } from './intake/silences.ts';
 import { createUpkeep } from './intake/upkeep.ts';
 import type { OpenBot, Platform } from './platform.ts';
 import { createReporter } from './reports/reporter.ts';
@@ -50,7 +49,8 @@ import { openPressed, openSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
 import { FileError } from './shared/shared-file.ts';
 import { withSharedList } from './tools/monitors.ts';
-import { createOtherTools, type OtherServer } from './tools/others/other-tools.ts';
+import type { OtherServer } from './tools/others/known-server.ts';
+import { createOtherTools } from './tools/others/other-tools.ts';
 import { createProposals } from './tools/proposals.ts';
 import { toolsFor } from './tools/registry.ts';
 import { reportsTo } from './tools/reported-alerts.ts';
@@ -73,7 +73,7 @@ export interface BotOptions {
   /** Where something else reads who asked how much, too. */
   usageLog?: UsageLog;
   /** The built program that reads PDFs; the file next to this one when absent. */
-  pdfProgram?: URL | undefined;
+  pdfProgram?: URL;
   /** Shared with another reader of the alert subscriptions; the bot's own if absent. */
   channels?: Channels;
   /** Where something else reads how answers were rated, too. */
@@ -95,12 +95,6 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
     platforms.find((one) => one.name === name) ?? { name };
   const conversations = createConversations(store);
   const { channels = createChannels(store) } = options;
-  await channels.hideSecrets().catch((error: unknown) => {
-    log.error(
-      { err: error },
-      'could not remove secrets from the targets of stored channels; retrying at the next start',
-    );
-  });
   const channelDefaults = createChannelDefaults(store);
   const { usageLog = createUsageLog(store) } = options;
   const { feedback = createFeedback(store, { days: settings.feedbackDays }) } = options;
@@ -128,7 +122,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
   const proposals = createProposals(store);
   let started: readonly Platform[] = [];
   const platformOf = ({ platform }: Place) => started.find(({ name }) => name === platform);
-  const people = createPeopleReader({
+  const people = new PeopleReader({
     conversations,
     isAlert: (place, thread) => incidentAt(place, thread) !== undefined,
     read: (place, around, limits) => platformOf(place)?.readAround?.(place.channel, around, limits),
@@ -145,7 +139,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
     log,
   });
   const otherTools = createOtherTools({ servers: options.toolServers ?? [], store, log });
-  const ask = createAsk({
+  const ask = new Ask({
     gateway,
     catalog,
     conversations,
@@ -185,7 +179,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
     async toolsFor({ place, person, handling }, thread) {
       const { tools, missing } = await otherTools.offerIn(place);
       const shared = withSharedList(monitoring);
-      return createToolCalls({
+      return new ToolCalls({
         tools: [...toolsFor({ hasPlace: true }), ...tools],
         missing,
         contextOf: (signal) => ({
@@ -227,7 +221,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
   const reports = createReports({ monitoring, channels, alertPlaces, reportedTo, narrate });
   const watching = { state, ...timing, log };
   const sender = createSender({ ...watching, alertPlaces, settingsOf, lease });
-  const silencer = createSilencer({
+  const silencer = new Silencer({
     ...{ ...watching, onChange: sender.wake },
     clientFor: alertmanagers.clientFor,
   });
@@ -250,9 +244,8 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
       ...{ monitoring, lastPoll, channels, alertPlaces, pollMs },
     }),
     createReporter({ ...watching, channels, reports, onChange: sender.wake }),
-    createUpkeep({ ...watching, intakes, channels, onChange: sender.wake }),
+    createUpkeep({ ...watching, intakes, intake, channels, onChange: sender.wake }),
     silencer,
-    createExampleEnder({ ...watching, intakes, intake }),
   ];
   const services = {
     commands,
@@ -307,18 +300,9 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
 
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
-  /** Of a version that kept ratings with what was said. */
-  const moveRatings = () =>
-    conversations.moveRatings(async (key, { id, ratings, question, answer, atMs, model }) => {
-      const said = { question, answer, calls: [] };
-      const times = { wholeAtMs: atMs };
-      await feedback.takeOver(id, ratings, { ...threadOfKey(key), model, times, atMs, said });
-    });
   const tidy = () => {
-    tidied = Promise.all([
-      ...[conversations, usageLog, places, proposals].map((one) => one.forgetOld()),
-      moveRatings().then(feedback.forgetOld),
-    ]).then(
+    const kept = [conversations, usageLog, places, proposals, feedback];
+    tidied = Promise.all(kept.map((one) => one.forgetOld())).then(
       () => {},
       (error: unknown) => {
         log.error({ err: error }, 'could not delete expired data');

@@ -13,9 +13,8 @@ import type { Bot } from './platform.ts';
 import { GoneChannels, type GonePlaces, type Place, parsePlace, placeKey } from './shared/place.ts';
 
 /**
- * Forgets what was kept for a thread, or for channels: what was said and how it was rated, who said how much, which alerts they hear and were
- * told, where alerts of other systems come in for them, their model and prompt. What is to be forgotten is noted first, so that a start after a kill goes on with it: that
- * has happened when this resolves.
+ * Deletes the data of a thread or of channels: conversations, ratings, usage, subscriptions, alerts, intakes, model and prompt.
+ * Channels to be deleted are stored first, so that the next start continues after a kill.
  */
 export async function openForget(
   store: Store,
@@ -24,27 +23,27 @@ export async function openForget(
     channels: Channels;
     channelDefaults: ChannelDefaults;
     unfinished: UnfinishedAnswers;
-    /** What else keeps something of places. */
+    /** Further stores with data of places. */
     others: ReadonlyArray<{ forgetPlaces(gone: GonePlaces): Promise<void> }>;
     feedback: Pick<Feedback, 'forgetThread' | 'places'>;
     intakes: Pick<Intakes, 'forgetPlaces' | 'places'>;
     state: WatchState;
-    /** Those that hear every alert. */
+    /** Channels that receive every alert. */
     alertPlaces: readonly Place[];
     log: Logger;
   },
 ): Promise<Pick<Bot, 'forget' | 'forgetAll' | 'keptChannels'>> {
   const { conversations, channels, channelDefaults, unfinished, others, feedback } = options;
   const { intakes, state, alertPlaces, log } = options;
-  const noted = store.collection<GoneChannels>({
+  const pending = store.collection<GoneChannels>({
     name: 'forgetting',
     schema: GoneChannels,
     version: 1,
     whenCorrupt: 'forget',
   });
 
-  async function forgetNoted(id: string, gone: GonePlaces) {
-    // What a start would take up again comes before what it would take it up from.
+  async function forgetPending(id: string, gone: GonePlaces) {
+    // A start creates data from answers, intakes and conversations, so they are deleted first.
     for (const one of [unfinished, intakes, conversations, channelDefaults, ...others]) {
       await one.forgetPlaces(gone);
     }
@@ -53,18 +52,18 @@ export async function openForget(
     for (const place of await channels.forgetPlaces(gone)) {
       log.warn({ place }, 'a channel that received alerts is gone');
     }
-    await noted.update(id, () => undefined);
+    await pending.update(id, () => undefined);
   }
 
   async function forgetAll(gone: GoneChannels) {
     if (gone.channels.length === 0 && gone.prefix === undefined) return;
     const id = randomUUID();
-    await noted.update(id, () => gone);
-    await forgetNoted(id, placesOf(gone));
+    await pending.update(id, () => gone);
+    await forgetPending(id, placesOf(gone));
   }
 
-  for (const { id, document } of await noted.list()) {
-    await forgetNoted(id, placesOf(document)).catch((error: unknown) => {
+  for (const { id, document } of await pending.list()) {
+    await forgetPending(id, placesOf(document)).catch((error: unknown) => {
       log.error(
         { err: error },
         'could not delete the data of channels that are gone; retrying at the next start',
@@ -110,36 +109,43 @@ function placesOf({ platform, channels, prefix }: GoneChannels): GonePlaces {
 }
 
 /**
- * What is known without what these places were told or are about to be told, and without what others reported to them; the
- * same document where that is nothing. Those
- * that hear every alert, since the operator says so, are told anew of what goes on: they may be back before it is over. Pure.
+ * The watch state without deliveries to these places and without alerts reported to them; unchanged if there are none. Places
+ * that receive every alert get a new delivery of each ongoing incident, because they may come back before it is over. Pure.
  */
-function withoutPlaces(watching: Watching, gone: GonePlaces, hearAll: readonly string[]): Watching {
-  const { alerts, closed = [], reported = [], ...rest } = watching;
-  const left = closed.filter(({ place }) => !gone.has(place));
-  const stillReported = reported.filter(({ place }) => !gone.has(place));
-  const isTold = alerts.some(
-    (alert) => isOf(alert, gone) || alert.deliveries.some(({ place }) => gone.has(place)),
-  );
-  const isLess = left.length < closed.length || stillReported.length < reported.length;
-  if (!isTold && !isLess) return watching;
-  const returning = hearAll.filter((place) => gone.has(place));
-  const others = alerts.flatMap((alert): Alert[] => {
-    if (isOf(alert, gone)) return [];
-    const kept = alert.deliveries.filter(({ place }) => !gone.has(place));
-    const isToTell = alert.kind === 'incident' && isOpen(alert) && !alert.reported;
-    const more = isToTell ? returning.map((place) => newDelivery(place, alert.id)) : [];
-    const isSame = more.length === 0 && kept.length === alert.deliveries.length;
-    return isSame ? [alert] : [{ ...alert, deliveries: [...kept, ...more] }];
-  });
+function withoutPlaces(
+  watching: Watching,
+  gone: GonePlaces,
+  alwaysAlerted: readonly string[],
+): Watching {
+  const { alerts, closed = [], reported = [] } = watching;
+  const isGone = ({ place }: { place: string }) => gone.has(place);
+  const hasData =
+    closed.some(isGone) ||
+    reported.some(isGone) ||
+    alerts.some((alert) => isOnlyFor(alert, gone) || alert.deliveries.some(isGone));
+  if (!hasData) return watching;
+  const returning = alwaysAlerted.filter((place) => gone.has(place));
+  const stillClosed = closed.filter((one) => !isGone(one));
+  const stillReported = reported.filter((one) => !isGone(one));
   return {
-    ...{ ...rest, alerts: others, ...(left.length > 0 && { closed: left }) },
-    ...(stillReported.length > 0 && { reported: stillReported }),
+    ...watching,
+    alerts: alerts.flatMap((alert) => withoutDeliveries(alert, gone, returning)),
+    closed: stillClosed.length > 0 ? stillClosed : undefined,
+    reported: stillReported.length > 0 ? stillReported : undefined,
   };
 }
 
-/** Whether an alert is of one place alone, which is gone. */
-function isOf(alert: Alert, gone: GonePlaces): boolean {
+function withoutDeliveries(alert: Alert, gone: GonePlaces, returning: readonly string[]): Alert[] {
+  if (isOnlyFor(alert, gone)) return [];
+  const kept = alert.deliveries.filter(({ place }) => !gone.has(place));
+  const isOngoing = alert.kind === 'incident' && isOpen(alert) && !alert.reported;
+  const again = isOngoing ? returning.map((place) => newDelivery(place, alert.id)) : [];
+  if (again.length === 0 && kept.length === alert.deliveries.length) return [alert];
+  return [{ ...alert, deliveries: [...kept, ...again] }];
+}
+
+/** True for an alert of one place, if that is gone. */
+function isOnlyFor(alert: Alert, gone: GonePlaces): boolean {
   if (alert.kind === 'group' || alert.kind === 'report') return gone.has(alert.place);
   return (
     alert.kind === 'incident' && alert.reported !== undefined && gone.has(alert.reported.place)

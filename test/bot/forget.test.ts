@@ -84,7 +84,7 @@ async function open(
   return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
 }
 
-/** Says, asks, sets and is told something at a place, each with the name of its workspace in it, all twice. */
+/** Fills every store for a place, twice, with the name of its workspace in each text. */
 async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
   const {
     conversations,
@@ -125,7 +125,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     await seenInvocations.finish(`done ${team} ${n}`);
     await seenInvocations.once(gesture, kind);
     await unfinished
-      .noted({ ...answer, private: false, async *stream() {} }, gesture, { async putOff() {} })
+      .track({ ...answer, private: false, async *stream() {} }, gesture, { async putOff() {} })
       .begin({ thread: 'thread' });
     const incident: Incident = {
       ...{
@@ -184,13 +184,13 @@ async function lived(): Promise<string> {
   const kinds = new Set((await filesWith('T0SHOP', folder)).map((name) => name.split('/')[0]));
   expect([...kinds].sort()).toEqual([
     ...['answer-evidence', 'asked', 'channel-asking', 'channels', 'conversations', 'feedback'],
-    ...['intakes', 'person-places', 'seen', 'shown-answers', 'unfinished-answers', 'watching-a'],
+    ...['intakes', 'person-places', 'seen', 'shown-answers', 'unfinished-answers', 'watching'],
   ]);
   await kept.close();
   return folder;
 }
 
-/** What is left of the workspace that stays. */
+/** Data of the workspace that stays. */
 async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
   const { conversations, channels, channelDefaults, usageLog, places, shownAnswers, state, nowMs } =
     kept;
@@ -219,7 +219,7 @@ async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
   expect(new Set(told)).toEqual(new Set([placeKey(HOME)]));
 }
 
-test('a workspace that left is in no file any more, and the others are as they were', async () => {
+test('a workspace that left is in no file, and the others are unchanged', async () => {
   const folder = await lived();
   const kept = await open(folder);
   await kept.forgetAll({ platform: 'slack', channels: [], prefix: 'T0SHOP/' });
@@ -227,7 +227,7 @@ test('a workspace that left is in no file any more, and the others are as they w
   await expectHome(kept);
 });
 
-test('a deleted channel is in no file any more', async () => {
+test('a deleted channel is in no file', async () => {
   const folder = await lived();
   const kept = await open(folder);
   await kept.forget({ platform: 'slack', channel: 'T0SHOP/C12' });
@@ -239,7 +239,7 @@ test('a deleted channel is in no file any more', async () => {
   await expectHome(kept);
 });
 
-test('a deleted thread is in no file any more', async () => {
+test('a deleted thread is in no file', async () => {
   const folder = await lived();
   const kept = await open(folder);
   await kept.forget(SHOP, 'thread');
@@ -250,7 +250,7 @@ test('a deleted thread is in no file any more', async () => {
   expect(await kept.channelDefaults.of(SHOP)).toEqual({ prompt: 'You are 2 of T0SHOP' });
 });
 
-test('a channel that hears every alert is told anew of what goes on, should it be back', async () => {
+test('a channel with every alert gets ongoing incidents again after it comes back', async () => {
   const folder = await lived();
   const kept = await open(folder, { alertPlaces: [SHOP] });
   await kept.state.update((now) => {
@@ -272,7 +272,7 @@ test('a channel that hears every alert is told anew of what goes on, should it b
   expect(await filesWith('of T0SHOP', folder)).toEqual([]);
 });
 
-test('a kill at any write of it leaves nothing that the next start does not do', async () => {
+test('the next start completes a deletion that a kill interrupted at any write', async () => {
   let writes = 1;
   for (let isDone = false; !isDone; writes += 1) {
     const folder = await lived();
@@ -281,7 +281,7 @@ test('a kill at any write of it leaves nothing that the next start does not do',
     await forgetting.catch(() => {});
     isDone = first.life.writes >= 0;
     await first.close();
-    // As `openUnfinishedAnswers` does at a start: what is left of them is taken up, and goes for good.
+    // `openUnfinishedAnswers` reads them at a start; then they are deleted.
     const second = await open(folder);
     expect(await filesWith('T0SHOP', folder), `killed after ${writes} writes`).toEqual([]);
     await expectHome(second);

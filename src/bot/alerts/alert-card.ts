@@ -6,6 +6,7 @@ import type {
   Alert,
   Delivery,
   Group,
+  GroupMember,
   Incident,
   MonitoringOutage,
   Note,
@@ -41,25 +42,21 @@ import {
 } from './alert-titles.ts';
 import { isReported, wordsOf } from './alert-words.ts';
 
-/** What decides how an alert is told, besides what it is. */
-interface Telling extends TitleView {
-  /** The incident of a message about several that is about one, if it is still known: all its facts are shown. */
-  incident?: Incident | undefined;
+interface CardView extends TitleView {
+  /** The incident of a group with one member. The card shows all its facts. */
+  incident?: Incident;
 }
 
-type Member = Group['members'][number];
-
-/** What a place is to see of an alert now. Pure. */
-export function alertCard(alert: Alert, telling: Telling): Card {
+export function alertCard(alert: Alert, telling: CardView): Card {
   if (alert.kind === 'notice') {
     return textCard(alert.endedAtMs === undefined ? 'warning' : 'good', alert.title, alert.text);
   }
   if (alert.kind === 'report') return alert.card;
-  if (alert.kind === 'blindness') return monitoringOutageCard(alert);
+  if (alert.kind === 'monitoring-outage') return monitoringOutageCard(alert);
   return alert.kind === 'group' ? groupCard(alert, telling) : incidentCard(alert, telling);
 }
 
-/** The one line under a message of something that is over, or ongoing. Pure. */
+/** The line under a message about an ongoing alert or its end. Pure. */
 export function lineCard(alert: Alert, line: NonNullable<Delivery['line']>): Card {
   const { tone, title } = alertCard(alert, { shownOpen: true, lineAtMs: line.atMs });
   if (line.what !== 'escalation') return { tone, title, parts: [] };
@@ -94,7 +91,7 @@ function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage)
   };
 }
 
-function incidentCard(incident: Incident, telling: Telling): Card {
+function incidentCard(incident: Incident, telling: CardView): Card {
   const { target, checkType, reason, acknowledged, snoozed, reported } = incident;
   const link = reported ? reportedLink(reported) : targetLink(incident);
   const text = hasFlapped(incident) ? flappingText(incident) : undefined;
@@ -124,21 +121,20 @@ function incidentCard(incident: Incident, telling: Telling): Card {
       ...truncatedParts([reported ?? {}]),
     ],
     actions: actionsOf(incident),
-    ...(link && { link }),
-    // Tells two messages about one outage from two outages.
+    link,
+    // The id distinguishes two messages about one outage from two outages.
     footer: `Incident ${incident.id.slice(0, 8)} · ${NOTE_HINT}`,
   };
 }
 
-/** Facts of a sender that are shown; the others are counted. */
 const SHOWN_FACTS = 12;
 const SHOWN_LINKS = 3;
 
-/** Room for a link's own words on its button, beside where it leads. */
+/** The label leaves room for the host. */
 const MAX_LINK_LABEL_LENGTH = 24;
 const MAX_HOST_LENGTH = 40;
 
-/** The first link of a sender, with where it leads: its words alone could say anything. */
+/** The label names the host, because the sender's words could say anything. */
 function reportedLink({ links }: ReportDetails): Card['link'] {
   const [first] = links;
   if (!first || !URL.canParse(first.url)) return undefined;
@@ -148,7 +144,6 @@ function reportedLink({ links }: ReportDetails): Card['link'] {
   return linkOf({ link: { label, url: first.url } });
 }
 
-/** What the sender says besides. */
 function reportedFacts({ facts, factsLeftOut = 0, links }: ReportDetails): Fact[] {
   const more = Math.max(0, facts.length - SHOWN_FACTS) + factsLeftOut;
   return [
@@ -164,7 +159,6 @@ function reportedFacts({ facts, factsLeftOut = 0, links }: ReportDetails): Fact[
   ];
 }
 
-/** Since when nothing was heard of it, which is not that it is over. */
 function noNewsFacts({ endedAtMs, reported }: Pick<Incident, 'endedAtMs' | 'reported'>): Fact[] {
   const { silentSinceMs: atMs } = reported ?? {};
   return endedAtMs !== undefined || atMs === undefined
@@ -172,7 +166,7 @@ function noNewsFacts({ endedAtMs, reported }: Pick<Incident, 'endedAtMs' | 'repo
     : [{ label: 'No news since', value: { atMs } }];
 }
 
-/** That a sender left some out, of which nothing is known here. */
+/** The sender left out alerts. Nothing else is known about them. */
 function truncatedParts(all: ReadonlyArray<Pick<ReportDetails, 'truncated'>>): CardPart[] {
   const most = all.reduce((max, { truncated = 0 }) => Math.max(max, truncated), 0);
   return most === 0
@@ -180,7 +174,6 @@ function truncatedParts(all: ReadonlyArray<Pick<ReportDetails, 'truncated'>>): C
     : [textPart(`Not shown: ${counted(most, 'more alert')} that the sender left out.`)];
 }
 
-/** `Down`, or what else it was. */
 const troubleOf = (incident: Incident) =>
   incident.degraded === undefined || incident.reported
     ? capitalised(wordsOf(incident).label)
@@ -188,7 +181,7 @@ const troubleOf = (incident: Incident) =>
 
 const capitalised = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-/** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
+/** Pure. */
 export const lasted = (times: Times, untilMs?: number) => lastedIn(times, inWords, untilMs);
 
 function beginFacts(incident: Incident): Fact[] {
@@ -226,7 +219,6 @@ function endFacts(incident: Incident): Fact[] {
   ];
 }
 
-/** Who is in trouble because of it. */
 function behindFacts(incident: Incident): Fact[] {
   const names = behindInWords(incident);
   if (names === undefined) return [];
@@ -243,14 +235,12 @@ function earlierFacts(earlier: Delivery['earlier'], incident: Incident): Fact[] 
   ];
 }
 
-/** Members that are named; the others are counted. */
 const NAMED = 20;
 
-/** It stays true when more begins. */
+/** Worded so that it stays true if more outages begin. */
 const MISSED = 'This channel accepted no messages for a while, so some of this is late.';
 
-/** What a place is to see of outages that began together. Pure. */
-function groupCard(group: Group, telling: Telling): Card {
+function groupCard(group: Group, telling: CardView): Card {
   const { members } = group;
   const only = telling.incident && incidentCard(withNotesOf(telling.incident, group), telling);
   const late = lateWords(members);
@@ -274,20 +264,18 @@ function groupCard(group: Group, telling: Telling): Card {
   return { ...about, actions, ...(only.link && { link: only.link }) };
 }
 
-/** Its notes, and those of the message that it is alone in. */
 const withNotesOf = (incident: Incident, { notes = [] }: Group): Incident => ({
   ...incident,
   notes: [...(incident.notes ?? []), ...notes],
 });
 
-/** How often the one that a message is about was down, if the message is about more than its last time. */
-function timesParts([member]: readonly Member[]): CardPart[] {
+/** Number of outages if the message covers more than the last one. */
+function timesParts([member]: readonly GroupMember[]): CardPart[] {
   if (!member || hasFlapped(member) || member.times < 2) return [];
   return [{ kind: 'facts', facts: [{ label: 'Outages', value: String(member.times) }] }];
 }
 
-/** The end of the title of an escalation, as long as it is ongoing. */
-function escalatedWords({ escalation, members }: Group, { lineAtMs }: Telling): string {
+function escalatedWords({ escalation, members }: Group, { lineAtMs }: CardView): string {
   const isOpen = standing(members).open.length > 0;
   if (!escalation || !isOpen || lineAtMs !== undefined) return '';
   return `, not acknowledged within ${inShort(escalation.afterMs)}`;
@@ -302,8 +290,7 @@ function escalationParts({ escalation, members }: Group): CardPart[] {
   ];
 }
 
-/** The members of a message about several. */
-function memberParts(group: Group, telling: Telling): CardPart[] {
+function memberParts(group: Group, telling: CardView): CardPart[] {
   const { members } = group;
   const { open } = standing(members);
   const over = members.filter(({ endedAtMs }) => endedAtMs !== undefined);
@@ -335,7 +322,7 @@ function toneOf({ members }: Group): Card['tone'] {
   return members.some(isNotBack) ? 'warning' : 'good';
 }
 
-function factOf(member: Member, telling: Telling): Fact {
+function factOf(member: GroupMember, telling: CardView): Fact {
   const { name, status, endedAtMs, reason, gone, times, acknowledged, behind, closedBy } = member;
   const words = wordsOf(member);
   const by = acknowledged ? [`acknowledged by ${acknowledged}`] : [];
@@ -350,7 +337,7 @@ function factOf(member: Member, telling: Telling): Fact {
     const all = outagesOf(member);
     const value = [
       flappingMember(member, telling),
-      // Some of it was before it flapped.
+      // Some outages came before the flapping.
       ...(all > member.flapping.downs ? [`${words.times} ${counted(all, 'time')} in all`] : []),
       ...by,
     ];
@@ -372,7 +359,6 @@ function factOf(member: Member, telling: Telling): Fact {
   return { label: shortened(name, 100), value: told.join(', ') };
 }
 
-/** What is to be said of outages told together that were not seen to begin. Pure. */
 function lateWords(
   all: ReadonlyArray<Pick<Incident, 'unseenFromMs' | 'foundAtStart'>>,
 ): string | undefined {
@@ -386,23 +372,22 @@ function lateWords(
   return words.length === 0 ? undefined : words.join(' ');
 }
 
-/** What is told of a monitor that flaps, in a message of its own or in one about several. */
+/** A flapping monitor, with its own message or in a group. */
 type FlappingView = Pick<
-  Member,
+  GroupMember,
   'name' | 'status' | 'endedAtMs' | 'gone' | 'change' | 'isReported'
 > & {
-  flapping: NonNullable<Member['flapping']>;
+  flapping: NonNullable<GroupMember['flapping']>;
   reported?: Incident['reported'];
 };
 
-const hasFlapped = <T extends Pick<Member, 'flapping'>>(told: T): told is T & FlappingView =>
+const hasFlapped = <T extends Pick<GroupMember, 'flapping'>>(told: T): told is T & FlappingView =>
   told.flapping !== undefined;
 
-/** What people are to expect of it. */
 const flappingQuiet = (told: FlappingView) =>
   `until it stays ${stateInWords(wordsOf(told).status)} or is stable for ${inWords(FLAPPING_MS)}`;
 
-/** What a message of its own says besides: what to expect, or where to look. */
+/** The next message to expect, or where to look. */
 function flappingText(told: FlappingView) {
   const { status, endedAtMs, gone } = told;
   if (endedAtMs === undefined) return `No more messages about it ${flappingQuiet(told)}.`;
@@ -420,8 +405,7 @@ const downsInWords = (told: FlappingView, word = wordsOf(told).times) =>
 
 const spanOf = ({ fromMs, changedAtMs }: FlappingView['flapping']) => inWords(changedAtMs - fromMs);
 
-/** The words of one among several. */
-function flappingMember(told: FlappingView, { shownOpen }: Telling): string {
+function flappingMember(told: FlappingView, { shownOpen }: CardView): string {
   const { flapping, status, endedAtMs, gone } = told;
   const words = wordsOf(told);
   if (gone) return lostWords(told);
@@ -438,7 +422,6 @@ function flappingMember(told: FlappingView, { shownOpen }: Telling): string {
   return `${downsInWords(told, words.was)}, then ${then} ${stateInWords(status)}${below}`;
 }
 
-/** What a message of its own says of when and how often. */
 function flappingFacts(told: FlappingView): Fact[] {
   const { flapping, status, endedAtMs, gone } = told;
   const label = capitalised(wordsOf(told).label);
@@ -460,31 +443,27 @@ function flappingFacts(told: FlappingView): Fact[] {
   ];
 }
 
-/** Notes that an alert shows, and how much of each. */
 const SHOWN_NOTES = 3;
 const SHOWN_NOTE_LENGTH = 200;
 
-/** Tells people under an alert that there are notes. */
 const NOTE_HINT = 'Reply “note: …” to add a note';
 
-/** The newest notes, as an alert shows them. */
-function noteFacts({ notes = [] }: { notes?: Note[] | undefined }): Fact[] {
+function noteFacts({ notes = [] }: { notes?: Note[] }): Fact[] {
   return notes
     .slice(-SHOWN_NOTES)
     .map(({ by, text }) => ({ label: `Note by ${by}`, value: shortened(text, SHOWN_NOTE_LENGTH) }));
 }
 
-/** Different snoozes that a message about several outages names. */
 const NAMED_SNOOZES = 3;
 
-/** The end of a snooze and who set it; `count` says for how many of the outages. */
+/** `count` says for how many outages. */
 const snoozeFactsOf = ({ by, untilMs }: Snooze, count = ''): Fact[] => [
   { label: 'Snoozed until', value: { atMs: untilMs } },
   { label: 'Snoozed by', value: `${by}${count}` },
 ];
 
-/** The same of several outages: of those that go on, or of all when none does. */
-function snoozeFacts(members: readonly Member[]): Fact[] {
+/** Snoozes of open members, or of all if none is open. */
+function snoozeFacts(members: readonly GroupMember[]): Fact[] {
   const { open } = standing(members);
   const named = open.length > 0 ? open : members;
   const counts = new Map<string, { snoozed: Snooze; count: number }>();
@@ -499,10 +478,9 @@ function snoozeFacts(members: readonly Member[]): Fact[] {
     .flatMap(({ snoozed, count }) => snoozeFactsOf(snoozed, countOf(count, named.length)));
 }
 
-/** Reasons that a message about several outages names. */
 const NAMED_REASONS = 3;
 
-/** What became of the silences in Alertmanager that went with snoozes; nothing where there are none. */
+/** Empty without silences. */
 function silenceFacts(all: ReadonlyArray<Pick<Incident, 'snoozed' | 'silenceEnd'>>): Fact[] {
   const facts = new Map<string, { fact: Fact; count: number }>();
   const add = (fact: Fact) => {
@@ -520,7 +498,7 @@ function silenceFacts(all: ReadonlyArray<Pick<Incident, 'snoozed' | 'silenceEnd'
 }
 
 function silenceFact({ untilMs }: Snooze, { status, why = '' }: Silence): Fact {
-  if (status === 'made')
+  if (status === 'created')
     return { label: 'Silenced in Alertmanager until', value: { atMs: untilMs } };
   if (status === 'refused') return { label: 'Not silenced in Alertmanager', value: why };
   if (status === 'unknown') {
@@ -538,13 +516,13 @@ function silenceEndFact({ status, untilMs, why }: SilenceEnd): Fact {
   return { label: 'Still silenced in Alertmanager', value: `ending it was refused: ${why}` };
 }
 
-/** Those that joined since are not snoozed. */
+/** Members that joined later aren't snoozed. */
 const countOf = (count: number, all: number) => (count === all ? '' : ` (${count} of ${all})`);
 
-/** The buttons under an incident, or under several in one message, which has an id of its own. */
+/** A group has an id of its own for its buttons. */
 function actionsOf(alert: Incident | Group, id = alert.id): CardAction[] {
   const isOne = alert.kind === 'incident';
-  const all: ReadonlyArray<Incident | Member> = isOne ? [alert] : alert.members;
+  const all: ReadonlyArray<Incident | GroupMember> = isOne ? [alert] : alert.members;
   const open = all.filter(({ endedAtMs }) => endedAtMs === undefined);
   const action = (label: string, verb: string): CardAction => ({
     label,

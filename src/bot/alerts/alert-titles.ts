@@ -1,35 +1,30 @@
 import { changesOf } from '../incidents/flapping.ts';
-import type { Delivery, Group, Incident } from '../incidents/watch-state.ts';
+import type { Delivery, Group, GroupMember, Incident } from '../incidents/watch-state.ts';
 import type { Card } from '../shared/card.ts';
 import { isDown, isSilenced, isUp } from '../shared/status.ts';
 import { counted, inShort, shortened } from '../shared/text-format.ts';
 import { isReported } from './alert-words.ts';
 
-type Member = Group['members'][number];
+type Subject = Incident | GroupMember;
 
-/** One that a title is about: an incident, or a member of a message about several. */
-type Subject = Incident | Member;
-
-/** How a title is shown, besides what it is about. */
 export interface TitleView extends Pick<Delivery, 'earlier' | 'shownOpen'> {
-  /** Of a line under a message that said it before: when the line is posted. */
-  lineAtMs?: number | undefined;
+  /** Time of the line that this is the title of. */
+  lineAtMs?: number;
 }
 
 type Title = Pick<Card, 'tone' | 'title'>;
 
 const MAX_NAME = 100;
 
-/** Words for what is counted in a message about several. */
 const COUNTED = {
   monitors: { noun: 'service', active: 'down', back: 'recovered', was: 'down' },
   alerts: { noun: 'alert', active: 'active', back: 'resolved', was: 'active' },
 } as const;
 
-const countedWords = (members: readonly Member[]) =>
+const countedWords = (members: readonly GroupMember[]) =>
   members.every(isReported) ? COUNTED.alerts : COUNTED.monitors;
 
-/** Statuses that read well after "is"; any other word stands as the service writes it. */
+/** Statuses that read well after "is". Any other is shown as the service writes it. */
 const STATES = new Map([
   ...(['UP', 'DOWN', 'DEGRADED', 'SLOW', 'PAUSED', 'DISABLED', 'FIRING', 'RESOLVED'] as const).map(
     (word): [string, string] => [word, word.toLowerCase()],
@@ -38,22 +33,22 @@ const STATES = new Map([
   ['PENDING', 'waiting for its first check'],
 ]);
 
-/** `down`, `in maintenance`: a status in a sentence. Pure. */
+/** `down`, `in maintenance`. Pure. */
 export const stateInWords = (status: string) =>
   STATES.get(status.trim().toUpperCase()) ?? shortened(status, 40);
 
 const hasState = (status: string) => STATES.has(status.trim().toUpperCase());
 
-/** A name that is a sentence, such as "Disk of db-1 is full", reads badly before a state. */
+/** A sentence as a name, such as "Disk of db-1 is full", reads badly before a state. */
 const isSentence = (name: string) =>
   /\s(is|are|was|were|has|have|had|does|did|do|cannot|can't|can|isn't|aren't|fails|failed|exceeds|exceeded)\s/i.test(
     name,
   );
 
-/** `Shop is down`, or `DOWN: Disk of db-1 is full` where the name or the state does not read well so. */
+/** `Shop is down`, or `DOWN: Disk of db-1 is full` if the name or state reads badly in a sentence. */
 function titled(
   subject: Subject,
-  { word, phrase, detail }: { word: string; phrase: string; detail?: string | undefined },
+  { word, phrase, detail }: { word: string; phrase: string; detail?: string },
   reads = true,
 ): string {
   const name = shortened(subject.name, MAX_NAME);
@@ -61,7 +56,6 @@ function titled(
   return `${word}: ${name}${detail ? ` (${detail})` : ''}`;
 }
 
-/** The title of a message about one. Pure. */
 export function titleOf(subject: Subject, view: TitleView): Title {
   const { status, closedBy, endedAtMs, gone } = subject;
   if (closedBy !== undefined) {
@@ -86,20 +80,19 @@ export function titleOf(subject: Subject, view: TitleView): Title {
   return endedAtMs === undefined ? openTitle(subject, view) : overTitle(subject, view);
 }
 
-/** What became of one that nothing more is known of; another service may leave paused monitors out of its list. */
+/** Other services may leave paused monitors out of their list. */
 export function lostWords(
-  subject: Pick<Member, 'isReported' | 'change'> & Pick<Incident, 'reported'>,
+  subject: Pick<GroupMember, 'isReported' | 'change'> & Pick<Incident, 'reported'>,
 ): string {
   if (isReported(subject)) return 'no longer reported';
   return subject.change === undefined ? 'no longer listed' : 'removed';
 }
 
-function lostOf(members: readonly Member[]): string {
+function lostOf(members: readonly GroupMember[]): string {
   const first = members.find((one) => one.gone);
   return first ? lostWords(first) : '';
 }
 
-/** An open alert of which its sender has said nothing for long. */
 export const isSilent = (subject: Subject) =>
   ('reported' in subject ? subject.reported?.silentSinceMs : undefined) !== undefined ||
   ('silentSinceMs' in subject && subject.silentSinceMs !== undefined);
@@ -140,7 +133,7 @@ function overTitle(subject: Subject, view: TitleView): Title {
     : 'times' in subject && subject.times > 1
       ? counted(subject.times, 'time')
       : undefined;
-  // Who missed the outage reads of both at once.
+  // Anyone who missed the outage reads about both at once.
   const phrase = view.shownOpen
     ? degraded === undefined
       ? `recovered after ${long}`
@@ -151,12 +144,12 @@ function overTitle(subject: Subject, view: TitleView): Title {
 }
 
 /** `5 changes in 3 min` */
-const changesInShort = (flapping: NonNullable<Member['flapping']>) =>
+const changesInShort = (flapping: NonNullable<GroupMember['flapping']>) =>
   `${counted(changesOf(flapping), 'change')} in ${inShort(flapping.changedAtMs - flapping.fromMs)}`;
 
 function flappingTitle(
   subject: Subject,
-  flapping: NonNullable<Member['flapping']>,
+  flapping: NonNullable<GroupMember['flapping']>,
   { shownOpen, lineAtMs }: TitleView,
 ): Title {
   const { endedAtMs, status } = subject;
@@ -191,13 +184,12 @@ function flappingTitle(
   };
 }
 
-/** When an outage began and ended, as far as it was seen. */
 export type Times = Pick<
   Incident,
   'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'
 >;
 
-/** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
+/** Duration of an outage, so far or until `untilMs`. Unseen times make it a bound. Pure. */
 export function lasted(
   times: Times,
   inWords: (ms: number) => string,
@@ -214,12 +206,11 @@ export function lasted(
     : `at most ${inWords(untilMs - unseenFromMs)}`;
 }
 
-/** It ended in another state than UP, such as after flapping; an outage that followed has its own message. */
-export const isNotBack = (member: Member) =>
+/** It ended with another status than UP, such as after flapping. A later outage has its own message. */
+export const isNotBack = (member: GroupMember) =>
   !member.gone && member.closedBy === undefined && member.endedAtMs !== undefined && !isUp(member);
 
-/** Members by how they are. Pure. */
-export function standing(members: readonly Member[]) {
+export function standing(members: readonly GroupMember[]) {
   const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
   const gone = members.filter((member) => member.gone).length;
   const closed = members.filter(({ closedBy }) => closedBy !== undefined).length;
@@ -230,7 +221,6 @@ export function standing(members: readonly Member[]) {
 
 const areOf = (count: number) => (count === 1 ? 'is' : 'are');
 
-/** The title of a message about outages that began together. Pure. */
 export function groupTitle(group: Group, view: TitleView): string {
   const { members } = group;
   const [only] = members;
@@ -279,14 +269,14 @@ function openGroupTitle(group: Group, { lineAtMs }: TitleView): string {
   return `${title} after ${lasted(times, inShort, lineAtMs)}`;
 }
 
-/** The state of all, if it is the same. */
+/** Undefined if they differ. */
 function sharedState(statuses: readonly string[]): string | undefined {
   const all = new Set(statuses.map((status) => status.trim().toUpperCase()));
   const [only] = all;
   return only !== undefined && all.size === 1 ? stateInWords(only) : undefined;
 }
 
-/** The title of what the quiet hours of a place left of the outages that began in them. Pure. */
+/** The title of a quiet hours digest. Pure. */
 export function digestTitle({ members, degraded }: Group): string {
   const [only] = members;
   if (only && members.length === 1) return titleOf(only, {}).title;

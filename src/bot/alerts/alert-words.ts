@@ -1,4 +1,4 @@
-/** Words for what is watched, and for what becomes of it. */
+/** Words about a monitor or a reported alert. */
 interface AlertWords {
   noun: string;
   /** Before a duration or a count of what is over. */
@@ -8,7 +8,6 @@ interface AlertWords {
   /** In the label of a time. */
   label: string;
   began: string;
-  /** Its state while it is in trouble. */
   status: string;
 }
 
@@ -21,7 +20,7 @@ const MONITOR: AlertWords = {
   status: 'DOWN',
 };
 
-/** Askwatch knows of alerts of other systems only what these say. */
+/** Askwatch can't check reported alerts itself. */
 const ALERT: AlertWords = {
   noun: 'alert',
   was: 'fired',
@@ -31,8 +30,7 @@ const ALERT: AlertWords = {
   status: 'FIRING',
 };
 
-/** An alert of another system: an incident, or a member of a message about several. */
-export const isReported = (one: { reported?: unknown; isReported?: boolean | undefined }) =>
+export const isReported = (one: { reported?: unknown; isReported?: boolean }) =>
   one.reported !== undefined || one.isReported === true;
 
 type One = Parameters<typeof isReported>[0];

@@ -16,23 +16,22 @@ import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { alertCard, changesInWords, lasted } from './alert-card.ts';
 import { wordsOfAll } from './alert-words.ts';
 
-/** How long a question waits for what the service can tell; without it the rest is told. */
+/** Without an answer in this time, the other facts are used. */
 const ASK_MS = 5_000;
 
 const RESULTS = 10;
 const EARLIER = 5;
-/** Other monitors that are named. */
 const OTHERS = 20;
 
 /**
- * What a model is to know in the thread of an incident: facts that were fetched just now, in lines, and which could not be.
- * Names, causes and results come from outside, so the model is told that they are data.
+ * Facts about an incident for a model, one a line, including ones that couldn't be fetched. The model learns that
+ * names, causes and results from outside are only data.
  */
 export async function incidentFacts(
   { incident, group, all: known }: ThreadIncident,
   options: {
     monitoring: MonitoringClient;
-    /** The alerts that other systems report to this channel and that fire. */
+    /** Reported alerts of this channel that are firing. */
     firing?: readonly Reported[];
     nowMs: number;
     signal: AbortSignal;
@@ -51,7 +50,7 @@ export async function incidentFacts(
       ...earlierFacts(incident, known),
       ...careLines(incident, group),
       ...firingFacts(others),
-      ...of(all, 'The list of monitors', downFacts),
+      ...factsOr(all, 'The list of monitors', downFacts),
     ].join('\n');
   }
   const within = { signal, timeoutMs: ASK_MS };
@@ -68,8 +67,8 @@ export async function incidentFacts(
     ...groupFacts(group, known),
     ...ownFacts(incident, nowMs),
     ...careLines(incident, group),
-    ...of(all, 'The list of monitors', (monitors) => listFacts(monitors, incident, nowMs)),
-    ...of(results, 'Its last checks', (records) => [
+    ...factsOr(all, 'The list of monitors', (monitors) => listFacts(monitors, incident, nowMs)),
+    ...factsOr(results, 'Its last checks', (records) => [
       'Its last checks, newest first:',
       ...records.map(
         ({ at, ok, outcome, reason, response_time_ms: ms }) =>
@@ -77,7 +76,7 @@ export async function incidentFacts(
       ),
       ...(records.length === 0 ? ['- none known'] : []),
     ]),
-    ...of(outages, 'Its earlier incidents', (known) => {
+    ...factsOr(outages, 'Its earlier incidents', (known) => {
       const earlier = known.filter(({ change }) => change !== incident.change).slice(0, EARLIER);
       return [
         'Its earlier incidents, newest first:',
@@ -98,7 +97,7 @@ const INTRODUCTION = [
   '',
 ];
 
-/** What another system says of its alert. Askwatch cannot look at it itself. */
+/** Askwatch can't check a reported alert itself. */
 function reportedFacts(incident: Incident, reported: ReportDetails, nowMs: number): string[] {
   const { name, target, reason, endedAtMs, closedBy, startedAtMs, status } = incident;
   const { facts, factsLeftOut = 0, links, truncated = 0, silentSinceMs } = reported;
@@ -132,7 +131,7 @@ function reportedFacts(incident: Incident, reported: ReportDetails, nowMs: numbe
   ];
 }
 
-/** The same alert before, as far as it is kept with what this thread is about. */
+/** Earlier firings of the same alert, if they are kept. */
 function earlierFacts(incident: Incident, known: readonly Incident[]): string[] {
   const earlier = known.filter(
     (one) => one !== incident && one.monitorId === incident.monitorId && one.endedAtMs,
@@ -169,10 +168,7 @@ const namesOf = (monitors: readonly Monitor[]) =>
     .map((other) => `${oneLine(other.name)} (${oneLine(shownTarget(other.target))})`)
     .join('; ')}${monitors.length > OTHERS ? `; and ${monitors.length - OTHERS} more` : ''}`;
 
-/**
- * What is known of an incident, in Markdown, for when no model can be asked: what its message says, with times in UTC. What
- * comes from outside stands there as it is and makes no markup. Pure.
- */
+/** The alert's message as Markdown, for answers without a model. Times are UTC. Outside text makes no markup. Pure. */
 export function incidentSummary({ incident, group, all }: ThreadIncident): string {
   const { title, parts } = alertCard(group ?? incident, {
     shownOpen: true,
@@ -196,7 +192,6 @@ export function incidentSummary({ incident, group, all }: ThreadIncident): strin
 
 const inert = (text: string) => asOneLine(text).replace(/[\\`*_~[\]<>|]/g, '\\$&');
 
-/** The target of a monitor, or the intake that an alert of another system came in by. Pure. */
 export const targetInWords = ({ reported, target }: Pick<Incident, 'reported' | 'target'>) =>
   reported ? `reported by ${target}` : shownTarget(target);
 
@@ -259,7 +254,7 @@ function downSince({ startedAtMs, unseenFromMs }: Incident): string {
   return `unknown; between ${utc(unseenFromMs)} and ${utc(startedAtMs)}, when it was not checked`;
 }
 
-/** What people said and did about it, and how fast it answered before. */
+/** Acknowledgements, notes, dependents and earlier response times. */
 function careLines(incident: Incident, group: Group | undefined): string[] {
   const { acknowledged, snoozed, responseTimesMs = [] } = incident;
   const notes = [...(group?.notes ?? []), ...(incident.notes ?? [])];
@@ -293,7 +288,7 @@ function listFacts(monitors: readonly Monitor[], incident: Incident, nowMs: numb
   ];
 }
 
-function of<T>(
+function factsOr<T>(
   settled: PromiseSettledResult<T>,
   what: string,
   read: (value: T) => string[],

@@ -4,7 +4,6 @@ import type { AnswerDocument, WantedDocument } from '../shared/invocation.ts';
 import { draftPostmortem, draftText, postmortemTitle, sectionText } from './postmortem.ts';
 import { fetchServiceFacts, type ThreadQuestion, wholeSpan } from './postmortem-facts.ts';
 
-/** What a file holds at most; nobody reads as much. */
 const MAX_CHARACTERS = 200_000;
 
 const PROMPT = `This thread is about an incident that Askwatch reported. Below is a draft of its postmortem, built by rules from facts
@@ -13,13 +12,13 @@ Write the postmortem for people who were not there, from that draft and from thi
 headings, unchanged and in their order. Write prose where it reads better; keep the timeline a list and its times unchanged.
 Anything the draft does not say is unknown. Say so, and never guess a cause, a name, a time or a figure. Use no tables, links, pictures or HTML.`;
 
-/** The postmortem of what an alert tells of, as the answer to a question in its thread. */
+/** The postmortem of a thread's alert, as the answer to a question. */
 export function postmortemAnswer(
   found: ThreadIncident,
   options: {
     monitoring: MonitoringClient;
     place: string;
-    /** What was asked in the thread before, oldest first. */
+    /** Earlier questions in the thread, oldest first. */
     questions(): Promise<readonly ThreadQuestion[]>;
     nowMs: number;
   },
@@ -58,7 +57,7 @@ const hasHeading = (text: string, heading: string) =>
       (line) => /^ {0,3}#{1,6} /.test(line) && line.toLowerCase().includes(heading.toLowerCase()),
     );
 
-/** Made of nothing that anybody named. */
+/** Contains no text from outside. */
 function nameOf({ incident, group }: ThreadIncident): string {
   const id = (group ?? incident).id.replace(/[^a-z\d]/gi, '').slice(0, 8);
   const day = new Date(wholeSpan(incident, group).fromMs).toISOString().slice(0, 10);
@@ -66,8 +65,8 @@ function nameOf({ incident, group }: ThreadIncident): string {
 }
 
 /**
- * A text as a file that whoever opens it elsewhere may trust: HTML, links and with them pictures are nothing but text, and what
- * looks like a mention is none where it is pasted. It has a title. Pure.
+ * Makes a text safe to open or paste elsewhere: HTML, links, pictures and mentions become plain text. Adds a title.
+ * Pure.
  */
 export function inertFile(text: string, title: string): AnswerDocument['text'] {
   const titled = /^\s*# /.test(text) ? text.trim() : `# ${title}\n\n${text.trim()}`;

@@ -9,36 +9,34 @@ import type { ThreadIncident } from '../incidents/incident-service.ts';
 import type { Group, Incident } from '../incidents/watch-state.ts';
 import { isoTime } from '../tools/tool.ts';
 
-/** How long each question to the service may take; without its answer the rest is told. */
+/** Without an answer in this time, the other facts are used. */
 const ASK_MS = 5_000;
 
-/** As many as a service gives at once. */
+/** The service's limit. */
 const RESULTS = 100;
 
-/** How far back it is looked how the monitor did before. */
+/** Days of history before the incident. */
 export const BEFORE_DAYS = 30;
 
 const DAY_MS = 86_400_000;
 
-/** What somebody asked in a thread, and when it was answered. */
+/** A question in a thread and the time of its answer. */
 export interface ThreadQuestion {
   text: string;
   atMs: number;
 }
 
-/** What the monitoring service knows of a monitor; `undefined` is what could not be fetched. */
+/** A monitor as the service knows it. `undefined` if it couldn't be fetched. */
 export interface ServiceFacts {
-  /** Active monitors as they are now. */
   monitors: readonly Monitor[] | undefined;
-  /** Its last checks, oldest first. */
+  /** Oldest first. */
   results: readonly CheckRecord[] | undefined;
-  /** Its incidents of the days before and of the incident itself, newest first. */
+  /** Newest first. */
   incidents: { incidents: readonly ServiceIncident[]; complete: boolean } | undefined;
-  /** Of the same time. */
   uptime: Uptime | undefined;
 }
 
-/** Asks the service for what it knows of the monitor of an incident. Throws only when the signal aborts. */
+/** Throws only if the signal aborts. */
 export async function fetchServiceFacts(
   found: ThreadIncident,
   options: { monitoring: MonitoringClient; nowMs: number; signal: AbortSignal },
@@ -46,7 +44,7 @@ export async function fetchServiceFacts(
   const { monitoring, nowMs, signal } = options;
   const within = { signal, timeoutMs: ASK_MS };
   if (found.incident.reported) {
-    // The service knows nothing of what others report.
+    // The service doesn't know reported alerts.
     const [monitors] = await Promise.allSettled([monitoring.list(within)]);
     signal.throwIfAborted();
     return {
@@ -72,11 +70,11 @@ export async function fetchServiceFacts(
   };
 }
 
-/** From when to when something was in trouble, as far as that was seen; without an end it goes on. Pure. */
+/** From the first to the last moment of trouble. Without an end it is ongoing. Pure. */
 export function spanOf(
   told: Pick<Incident, 'startedAtMs' | 'endedAtMs'> & {
-    flapping?: { fromMs: number } | undefined;
-    flapped?: { fromMs: number } | undefined;
+    flapping?: { fromMs: number };
+    flapped?: { fromMs: number };
   },
 ): { fromMs: number; toMs: number | undefined } {
   const { startedAtMs, endedAtMs, flapping, flapped } = told;
@@ -88,7 +86,7 @@ export function spanOf(
   return { fromMs, toMs: endedAtMs };
 }
 
-/** The same of all that a message tells of. Pure. */
+/** Pure. */
 export function wholeSpan(
   incident: Incident,
   group: Group | undefined,

@@ -17,51 +17,45 @@ import {
   wholeSpan,
 } from './postmortem-facts.ts';
 
-/** What a postmortem is put together from. */
 export interface PostmortemFacts {
   found: ThreadIncident;
   service: ServiceFacts;
-  /** The place of the thread, in its one-word form. */
   place: string;
   /** Oldest first. */
   questions: readonly ThreadQuestion[];
   nowMs: number;
 }
 
-/** A postmortem as rules put it together, in Markdown. Text from outside stands in it on one line each and makes no markup. */
+/** A postmortem in Markdown, written by rules. Outside text is on one line each and makes no markup. */
 export interface Draft {
   title: string;
   sections: ReadonlyArray<{ heading: string; text: string }>;
 }
 
-/** Something that happened. */
-interface Happening {
+interface TimelineEntry {
   atMs: number;
   text: string;
 }
 
-/** Monitors that are named; the others are counted. */
 const MAX_NAMED = 20;
-/** Lines of a timeline: of a longer one the middle is left out. */
+/** A longer timeline leaves out its middle. */
 const MAX_FIRST = 40;
 const MAX_LAST = 20;
-/** Changes in what the checks found. */
 const MAX_FINDINGS = 15;
 const MAX_QUESTIONS = 15;
 const MAX_HOSTS = 5;
-/** Monitors of a group that the summary names. */
 const MAX_SUMMED = 5;
-/** Monitors whose causes and hosts are compared: of more it would take too long at once. */
+/** Comparing more monitors would take too long at once. */
 const MAX_COMPARED = 1_000;
 
 const MAX_NAME = 100;
 const MAX_TEXT = 300;
 const MAX_NOTE = 500;
 
-/** Checks so soon before it belong to it: an outage is confirmed before it is one. */
+/** Failed checks shortly before an outage belong to it, because a second one confirms it. */
 const CONFIRMED_WITHIN_MS = 10 * 60_000;
 
-/** Puts a postmortem together from what is known alone. Pure. */
+/** Pure. */
 export function draftPostmortem(facts: PostmortemFacts): Draft {
   const { all } = facts.found;
   const marks = [...acknowledgements(all), ...snoozes(all)];
@@ -78,13 +72,12 @@ export function draftPostmortem(facts: PostmortemFacts): Draft {
   };
 }
 
-/** What stands over it. Pure. */
 export function postmortemTitle({ incident, group }: ThreadIncident): string {
   const { title } = alertCard(group ?? incident, { shownOpen: true });
   return `Postmortem draft: ${plain(title, 200)}`;
 }
 
-/** A draft as one text. Pure. */
+/** Pure. */
 export const draftText = ({ title, sections }: Draft) =>
   [`# ${title}`, ...sections.map(sectionText)].join('\n\n');
 
@@ -121,7 +114,7 @@ function summary(facts: PostmortemFacts): string {
 const withTarget = (incident: Incident) =>
   `${bold(incident.name, MAX_NAME)} (${plain(targetInWords(incident), MAX_TEXT)})`;
 
-/** The first of a group with their targets, as far as those are kept, and how many more there are. */
+/** The first members with their targets, and how many more there are. */
 function membersInWords({ group, all }: ThreadIncident): string {
   const members = group?.members ?? [];
   const kept = new Map(all.map((incident) => [incident.id, incident]));
@@ -133,14 +126,14 @@ function membersInWords({ group, all }: ThreadIncident): string {
   return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {
+function timeline(facts: PostmortemFacts, marks: readonly TimelineEntry[]): string {
   const { found, service, place, questions } = facts;
   const { incident, group } = found;
-  const happenings: Happening[] = [
+  const happenings: TimelineEntry[] = [
     ...findings(incident, service),
     ...(group ? ofMembers(found) : ofOne(incident)),
     { atMs: (group ?? incident).openedAtMs, text: 'Askwatch noticed it.' },
-    ...(group ?? incident).deliveries.flatMap((delivery): Happening[] =>
+    ...(group ?? incident).deliveries.flatMap((delivery): TimelineEntry[] =>
       delivery.place === place && delivery.remindedAtMs !== undefined
         ? [
             {
@@ -171,8 +164,8 @@ function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {
   ]);
 }
 
-/** What the checks found over its time, as far as that changed. */
-function findings(incident: Incident, { results = [] }: ServiceFacts): Happening[] {
+/** Changes in the results of checks. */
+function findings(incident: Incident, { results = [] }: ServiceFacts): TimelineEntry[] {
   const { fromMs, toMs = Number.POSITIVE_INFINITY } = spanOf(incident);
   const own = results.filter(({ at: time }) => {
     const ms = Date.parse(time);
@@ -180,13 +173,15 @@ function findings(incident: Incident, { results = [] }: ServiceFacts): Happening
   });
   const firstFailed = own.findIndex(({ ok }) => !ok);
   if (firstFailed === -1) return [];
-  const told = own.slice(Math.max(0, firstFailed - 1)).flatMap((one, index, after): Happening[] => {
-    const before = after[index - 1];
-    const isSame = before && before.ok === one.ok && before.reason === one.reason;
-    const wasPassed = before?.ok === true && one.ok;
-    if (isSame || wasPassed) return [];
-    return [{ atMs: Date.parse(one.at), text: findingText(one, index === 0) }];
-  });
+  const told = own
+    .slice(Math.max(0, firstFailed - 1))
+    .flatMap((one, index, after): TimelineEntry[] => {
+      const before = after[index - 1];
+      const isSame = before && before.ok === one.ok && before.reason === one.reason;
+      const wasPassed = before?.ok === true && one.ok;
+      if (isSame || wasPassed) return [];
+      return [{ atMs: Date.parse(one.at), text: findingText(one, index === 0) }];
+    });
   return told.length <= MAX_FINDINGS
     ? told
     : [...told.slice(0, MAX_FINDINGS - 1), ...told.slice(-1)];
@@ -201,7 +196,7 @@ function findingText(
   return `A check failed (${plain(outcome, 40)})${reason ? `: ${outside(reason)}` : ''}.`;
 }
 
-function ofOne(incident: Incident): Happening[] {
+function ofOne(incident: Incident): TimelineEntry[] {
   const { flapping, startedAtMs, endedAtMs, endUnseenFromMs, status, gone, reason } = incident;
   const words = wordsOf(incident);
   const name = bold(incident.name, MAX_NAME);
@@ -226,7 +221,6 @@ function ofOne(incident: Incident): Happening[] {
   return [...begin, { atMs: endedAtMs, text: end }];
 }
 
-/** How what another system reports ended here. */
 function reportedEnd(
   { closedBy, gone }: Pick<Incident, 'closedBy' | 'gone'>,
   name: string,
@@ -244,9 +238,9 @@ function unseenBegin(incident: Incident): string {
     : `${became}, and was not checked from ${at(unseenFromMs)} until then`;
 }
 
-function ofMembers({ group }: ThreadIncident): Happening[] {
+function ofMembers({ group }: ThreadIncident): TimelineEntry[] {
   const members = group?.members ?? [];
-  const named = members.slice(0, MAX_NAMED).flatMap((member): Happening[] => {
+  const named = members.slice(0, MAX_NAMED).flatMap((member): TimelineEntry[] => {
     const { fromMs, toMs } = spanOf(member);
     const name = bold(member.name, MAX_NAME);
     const why = member.reason ? `: ${outside(member.reason)}` : '';
@@ -279,8 +273,8 @@ function ofMembers({ group }: ThreadIncident): Happening[] {
   return [...named, { atMs: lastMs, text }];
 }
 
-/** Said of many by one press, it is told once. */
-function acknowledgements(all: readonly Incident[]): Happening[] {
+/** One press may acknowledge many. */
+function acknowledgements(all: readonly Incident[]): TimelineEntry[] {
   const said = all.flatMap(({ acknowledged }) => acknowledged ?? []);
   return [...groupBy(said, ({ by, atMs }) => `${atMs} ${by}`).values()].map((alike) => {
     const [{ by, atMs }] = alike;
@@ -288,7 +282,7 @@ function acknowledgements(all: readonly Incident[]): Happening[] {
   });
 }
 
-function snoozes(all: readonly Incident[]): Happening[] {
+function snoozes(all: readonly Incident[]): TimelineEntry[] {
   const said = all.flatMap(({ snoozed }) => snoozed ?? []);
   return [...groupBy(said, ({ by, untilMs }) => `${untilMs} ${by}`).values()].map((alike) => {
     const [{ by, untilMs }] = alike;
@@ -344,7 +338,6 @@ function cause({ found, service }: PostmortemFacts): string[] {
   ];
 }
 
-/** Who says what is wrong. */
 const sourceOf = (all: Parameters<typeof wordsOfAll>[0]) =>
   all.every(isReported) ? 'the sender' : all.some(isReported) ? 'checks and senders' : 'the checks';
 
@@ -417,7 +410,7 @@ function uptimeEffect(incident: Incident, { uptime }: ServiceFacts): string {
   return `Uptime of ${name} from ${at(fromMs)} to ${at(toMs)}: ${percentText(uptime.uptime)}${watched}.`;
 }
 
-function people({ found, questions }: PostmortemFacts, marks: readonly Happening[]): string[] {
+function people({ found, questions }: PostmortemFacts, marks: readonly TimelineEntry[]): string[] {
   const { incident, group } = found;
   const { deliveries } = group ?? incident;
   const dead = deliveries.filter((one) => one.dead !== undefined).length;
@@ -485,7 +478,7 @@ function openQuestions(facts: PostmortemFacts): string[] {
   ];
 }
 
-/** What the monitors of one message have in common, where their targets tell it. */
+/** Members may have a host in common. */
 function hostQuestions({ group, all }: ThreadIncident): string[] {
   if (!group || group.members.length < 2) return [];
   if (all.length > MAX_COMPARED)
@@ -501,7 +494,7 @@ function hostQuestions({ group, all }: ThreadIncident): string[] {
   );
 }
 
-/** The host that a target is at; empty where that cannot be told. */
+/** Empty if the target has no host. */
 function hostOf(target: string): string {
   const url = target.includes('://') ? target : `any://${target}`;
   return URL.canParse(url) ? new URL(url).hostname : '';
@@ -532,9 +525,9 @@ function began(incident: Incident): string {
 
 const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** An address in a text; what is before it is bounded, or a long text of one word would be read again and again. */
+/** The scheme is bounded, or a long text of one word would be scanned again and again. */
 const ADDRESS = /\b[a-z][a-z\d+.-]{1,20}:\/\/\S+/gi;
 
-/** What a check said, without secrets of addresses in it. */
+/** Text from a check, without secrets in its addresses. */
 const outside = (text: string) =>
   plain(text.slice(0, 2 * MAX_TEXT).replace(ADDRESS, maskedTarget), MAX_TEXT);

@@ -2,7 +2,7 @@ import { withReopened } from '../incidents/closed-places.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
 import { parsePlace } from '../shared/place.ts';
 
-/** Makes the function that has what waits for closed channels of a platform sent at once, where they may be open again. */
+/** Retries closed channels of a platform as soon as they may be open again. */
 export function createRetryClosed(options: {
   state: Pick<WatchState, 'current' | 'update'>;
   nowMs: () => number;
@@ -14,7 +14,6 @@ export function createRetryClosed(options: {
       const place = parsePlace(key);
       return place?.platform === platform && mayBeOpen(place.channel);
     };
-    // Most of what changes in channels is about none that is closed.
     if (!state.current()?.closed?.some(({ place }) => isConcerned(place))) return;
     await state.update((watching) => watching && withReopened(watching, isConcerned, nowMs()));
     onChange();

@@ -6,10 +6,10 @@ const action = (label: string, verb: string, answer: string, more = {}): CardAct
   values: { answer, ...more },
 });
 
-/** The button under an answer that is being generated. */
+/** Under an answer that is being generated. */
 export const whileGenerated = (answer: string): CardAction[] => [action('Stop', 'stop', answer)];
 
-/** The buttons under a whole answer in a thread. */
+/** Under a whole answer in a thread. */
 export const underWhole = (answer: string, { isCutOff }: { isCutOff: boolean }): CardAction[] => [
   ...(isCutOff ? [action('Continue', 'continue', answer)] : []),
   action('Regenerate', 'again', answer),
@@ -21,10 +21,10 @@ export const thumbs = (answer: string, more = {}): CardAction[] => [
   action('👎', 'rate', answer, { as: 'bad', ...more }),
 ];
 
-/** The button under one that is not whole. */
+/** Under an answer that broke off. */
 export const underBroken = (answer: string): CardAction[] => [action('Try again', 'again', answer)];
 
-/** The buttons under an answer that only one person sees. */
+/** Under an answer that only one person sees. */
 export const underPrivate = (answer: string): CardAction[] => [
   action('Share', 'share', answer),
   ...thumbs(answer, { private: 'true' }),

@@ -4,10 +4,9 @@ import { inWords } from '../shared/text-format.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 import type { Budget, ChannelDefaults } from './channel-defaults.ts';
 
-/** The budgets of channels, as far as models use them up. */
 export type Budgets = ReturnType<typeof createBudgets>;
 
-/** For so long it is not read again what a channel has used: what other processes add meanwhile counts a moment later. */
+/** A channel's usage is read again after this, so other processes' answers count a little later. */
 const KEEP_MS = 5_000;
 
 const DAY_MS = 86_400_000;
@@ -18,25 +17,24 @@ export function createBudgets(options: {
   nowMs?: () => number;
 }) {
   const { channelDefaults, usageLog, nowMs = () => Date.now() } = options;
-  const known = new Map<string, { fromMs: number; readAtMs: number; tokens: number }>();
+  const cache = new Map<string, { fromMs: number; readAtMs: number; tokens: number }>();
 
-  /** Tokens that a channel has used since then. */
   async function usedSince(place: Place, fromMs: number): Promise<number> {
     const key = placeKey(place);
-    const before = known.get(key);
-    const isFresh = before?.fromMs === fromMs && nowMs() - before.readAtMs < KEEP_MS;
-    if (isFresh) return before.tokens;
+    const cached = cache.get(key);
+    const isFresh = cached?.fromMs === fromMs && nowMs() - cached.readAtMs < KEEP_MS;
+    if (isFresh) return cached.tokens;
     const answers = await usageLog.since(place, fromMs);
     const tokens = answers.reduce((sum, one) => sum + (one.tokens ?? 0), 0);
-    for (const [other, { readAtMs }] of known) {
-      if (nowMs() - readAtMs >= KEEP_MS) known.delete(other);
+    for (const [other, { readAtMs }] of cache) {
+      if (nowMs() - readAtMs >= KEEP_MS) cache.delete(other);
     }
-    known.set(key, { fromMs, readAtMs: nowMs(), tokens });
+    cache.set(key, { fromMs, readAtMs: nowMs(), tokens });
     return tokens;
   }
 
   return {
-    /** What a channel has used of its budget; `undefined` where it has none. */
+    /** A channel's budget and usage; `undefined` if it has no budget. */
     async of(place: Place) {
       const { budget } = await channelDefaults.of(place);
       if (!budget) return undefined;
@@ -44,8 +42,8 @@ export function createBudgets(options: {
       return { budget, used: await usedSince(place, fromMs), endsInMs: untilMs - nowMs() };
     },
     /**
-     * Throws a `CommandError` that says when a channel can ask again, where it has used up its budget, with the tokens of an
-     * answer under way that are not in the log yet.
+     * Throws a `CommandError` if the channel has used up its budget. `underWay` are the tokens of an answer that isn't in the
+     * usage log yet.
      */
     async require(place: Place, underWay = 0) {
       const now = await this.of(place);
@@ -57,7 +55,7 @@ export function createBudgets(options: {
   };
 }
 
-/** The day or month, UTC, that a moment is in. */
+/** The day or month in UTC. */
 function periodOf({ per }: Budget, nowMs: number): { fromMs: number; untilMs: number } {
   if (per === 'day') {
     const fromMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -74,11 +72,11 @@ export const budgetInWords = ({ tokens, per }: Budget) =>
 
 const TIMES: Readonly<Record<string, number>> = { '': 1, k: 1_000, m: 1_000_000 };
 
-/** Less is spent on one question, and more nobody means. */
+/** One question needs more. */
 const MIN_TOKENS = 1_000;
 const MAX_TOKENS = 100_000_000_000;
 
-/** A budget as people write it, `200k/day`; `undefined` when it is none. Pure. */
+/** Reads a budget such as `200k/day`; `undefined` if it isn't one. Pure. */
 export function readBudget(text: string): Budget | undefined {
   const [, digits = '', times = '', per] =
     /^(\d{1,15}(?:\.\d{1,3})?) ?([km]?)(?: ?tokens)? ?(?:\/|a|per) ?(day|month)$/.exec(

@@ -3,24 +3,23 @@ import type { ChatCompletionChunk } from '../../contracts/gateway.ts';
 import { parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { CommandError } from '../shared/errors.ts';
 
-/** Of one round of a model: the rest of who asks for more at once is passed over. */
+/** Limits of one round; further calls are ignored. */
 const MAX_CALLS = 16;
 const MAX_NAME = 200;
 const MAX_ARGUMENTS = 4_000;
 
-/** What providers take as the name of a function. Source: OpenAI API reference, "Create chat completion", `tools`. */
+/** Function names that providers accept. Source: OpenAI API reference, "Create chat completion", `tools`. */
 const NAME = /^[\w-]{1,64}$/;
 
-/** A call of a tool as a model sends it. */
 export interface ToolCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
-  /** What a provider wants to have back as it was, such as the signature of a thought. */
+  /** A provider's own data that must be sent back unchanged, such as the signature of a thought. */
   extra_content?: unknown;
 }
 
-/** A piece of a call; some providers send a call whole, and without an index. */
+/** A part of a call. Some providers send a call whole and without an index. */
 const CallDelta = z.object({
   index: z.int().nonnegative().nullish(),
   id: z.string().max(500).nullish(),
@@ -30,11 +29,11 @@ const CallDelta = z.object({
   extra_content: z.unknown().optional(),
 });
 
-/** Puts together the calls that come in the chunks of one round. */
+/** Joins the parts of calls from the chunks of one round. */
 export function createCallReader() {
   const calls: Array<ToolCall & { index: number | undefined }> = [];
 
-  function take(delta: z.infer<typeof CallDelta>) {
+  function add(delta: z.infer<typeof CallDelta>) {
     const { index, id, function: called, extra_content } = delta;
     const isSame = (call: (typeof calls)[number]) =>
       index == null ? !id || call.id === id : call.index === index;
@@ -66,10 +65,10 @@ export function createCallReader() {
       if (!Array.isArray(deltas)) return;
       for (const one of deltas) {
         const { data } = CallDelta.safeParse(one);
-        if (data) take(data);
+        if (data) add(data);
       }
     },
-    /** What was called, in its order, each with an id of its own. */
+    /** The calls in order, each with a unique id. */
     calls: (): ToolCall[] =>
       calls.map(({ index: _, ...call }, at) => ({
         ...call,
@@ -78,7 +77,7 @@ export function createCallReader() {
   };
 }
 
-/** A call as it is sent back: providers refuse a conversation in which one is torn. Pure. */
+/** A call for the next request: providers refuse a conversation with a broken one. Pure. */
 export function sentBack({ id, type, function: called, ...more }: ToolCall): ToolCall {
   const isWhole = isObject(parsed(called.arguments));
   const name = NAME.test(called.name) ? called.name : 'unknown';
@@ -96,7 +95,7 @@ function parsed(text: string): unknown {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Throws a `CommandError`. No arguments at all are an empty object, as some models send it. */
+/** Throws a `CommandError`. Some models send an empty text for no arguments. */
 export function readArguments(text: string): object {
   const value = text.trim() === '' ? {} : parsed(text);
   if (isObject(value)) return value;

@@ -4,70 +4,69 @@ import { type Model, OFFLINE_PROVIDER } from '../../contracts/gateway.ts';
 import { oneLine } from '../../contracts/one-line.ts';
 import { CommandError } from '../shared/errors.ts';
 
-/** The gateway's models, asked for at most once a minute. */
-export type Catalog = ReturnType<typeof createCatalog>;
+export type ModelCatalog = ReturnType<typeof createCatalog>;
 
 const KEEP_MS = 60_000;
 
-/** A catalog over the gateway; when it cannot be asked again, the models known last still serve. */
+/** The gateway's models, read at most once a minute. If that fails, the last ones stay in use. */
 export function createCatalog(options: {
   gateway: Pick<GatewayClient, 'models'>;
   /** The operator's default. */
-  standard?: string | undefined;
+  standard?: string;
   log: Logger;
 }) {
   const { gateway, standard, log } = options;
-  /** The default that was last found to be served by nobody. */
+  /** The default that no provider served at the last check, so that the warning is logged once. */
   let unserved: string | undefined;
-  let known: { models: Model[]; atMs: number } | undefined;
-  let asking: Promise<Model[]> | undefined;
+  let cache: { models: Model[]; atMs: number } | undefined;
+  let reading: Promise<Model[]> | undefined;
 
-  async function ask(): Promise<Model[]> {
+  async function read(): Promise<Model[]> {
     try {
       const models = (await gateway.models()).map(withOwnContext);
-      known = { models, atMs: performance.now() };
+      cache = { models, atMs: performance.now() };
       return models;
     } catch (error) {
-      if (!known) throw error;
+      if (!cache) throw error;
       log.warn({ err: error }, 'could not read the model catalog; using the last known models');
-      return known.models;
+      return cache.models;
     } finally {
-      asking = undefined;
+      reading = undefined;
     }
   }
 
   async function models({ fresh = false }: { fresh?: boolean } = {}): Promise<Model[]> {
-    if (known && !fresh && performance.now() - known.atMs < KEEP_MS) return known.models;
-    asking ??= ask();
-    return await asking;
+    if (cache && !fresh && performance.now() - cache.atMs < KEEP_MS) return cache.models;
+    reading ??= read();
+    return await reading;
   }
 
-  /** Tells the operator once that another model answers than the one that was set. */
-  function noteDefault({ id }: Model): void {
-    const stands = standard === undefined || id.toLowerCase() === standard.toLowerCase();
-    if (!stands && unserved !== standard) {
+  /** Warns the operator once if another model answers instead of the default. */
+  function checkDefault({ id }: Model): void {
+    const isDefault = standard === undefined || id.toLowerCase() === standard.toLowerCase();
+    if (!isDefault && unserved !== standard) {
       log.warn(
         { model: standard, instead: id },
         'no provider serves the model in ASK_MODEL; another model answers instead',
       );
     }
-    unserved = stands ? undefined : standard;
+    unserved = isDefault ? undefined : standard;
   }
 
   return {
     models,
     /**
-     * The model to chat with: the one named, else the operator's default where somebody serves it, else the first that
-     * somebody serves. Throws `CommandError` when there is no such model, or nobody serves the one named.
+     * The model for an answer: the named one, else the operator's default if a provider serves it, else the first one that is
+     * served. Throws a `CommandError` if there is none, or if the named one isn't served.
      */
     async chatModel(name?: string) {
-      const asked = { name, standard };
-      const found = choose(await models(), asked) ?? choose(await models({ fresh: true }), asked);
+      const wanted = { name, standard };
+      const found = choose(await models(), wanted) ?? choose(await models({ fresh: true }), wanted);
       if (!found) throw noModel(await models(), name ?? standard);
-      if (name === undefined) noteDefault(found);
+      if (name === undefined) checkDefault(found);
       return found;
     },
-    /** The best of the models that see pictures and that somebody else than the built-in engine serves. */
+    /** The best served model that reads images, apart from the built-in engine. */
     async seeingModel(): Promise<Model | undefined> {
       const qualityOf = ({ ranks }: Model) => ranks?.quality ?? 0;
       return chatModels(await models())
@@ -80,29 +79,28 @@ export function createCatalog(options: {
 
 const MAX_NAME = 100;
 
-/** The context that the provider lists holds, not the catalog's. */
+/** The provider's context size takes precedence over the catalog's. */
 const withOwnContext = (model: Model): Model =>
   model.upstream?.context_length === undefined
     ? model
     : { ...model, context_length: model.upstream.context_length };
 
-/** Nobody but the built-in engine answers for it. */
 export const isOffline = ({ owned_by }: Pick<Model, 'owned_by'>) => owned_by === OFFLINE_PROVIDER;
 
-/** The built-in engine, as a footer signs for it. */
+/** The built-in engine in a footer. */
 export const OFFLINE_NAME = 'offline engine';
 
-/** The name that people know a model by: the provider's own if the gateway lists it, else the catalog's. */
+/** A model's name for people: the provider's own if the gateway lists it, else the catalog's. */
 export function nameOf(model: Model): string {
   if (isOffline(model)) return OFFLINE_NAME;
   return oneLine(model.upstream?.model ?? '').slice(0, MAX_NAME) || model.id;
 }
 
-/** `gpt-5-mini (fast-8k)`: a model's own name, and the name or reason to show beside it if that differs. */
+/** `gpt-5-mini (fast-8k)`: a model's own name, and a different name or reason in brackets. */
 export const nameBeside = (name: string, beside: string | undefined) =>
   beside === undefined || beside === name ? name : `${name} (${beside})`;
 
-/** All models that can answer, if there are several and one provider's model answers for all of them. */
+/** All models that can answer, if there are several and the same provider's model answers for all of them. */
 export function rolesOfOneModel(models: readonly Model[]): Model[] | undefined {
   const roles = chatModels(models).filter(isServed);
   const isKnown = roles.every((model) => isOffline(model) || model.upstream !== undefined);
@@ -110,10 +108,10 @@ export function rolesOfOneModel(models: readonly Model[]): Model[] | undefined {
   return roles.length > 1 && isKnown && names.size === 1 ? roles : undefined;
 }
 
-/** Whether a model can answer now; a list that does not say so means yes. */
+/** A list that doesn't say whether a model can answer means yes. */
 export const isServed = ({ available }: Model) => available !== false;
 
-/** Models that answer in text. A bare list does not say which do; then any may. */
+/** Models that answer in text; in a list without kinds, all of them. */
 export function chatModels(models: readonly Model[]): Model[] {
   return models.filter(({ kind }) => kind !== 'image');
 }
@@ -124,7 +122,7 @@ function findModel(models: readonly Model[], name: string): Model | undefined {
   return chat.find(({ id }) => id === name) ?? chat.find(({ id }) => id.toLowerCase() === lower);
 }
 
-/** The model named. A default that is no model is a mistake to be told; one that nobody serves now is passed over. */
+/** A default that isn't a model is an error; one that isn't served now is skipped. */
 function choose(
   models: readonly Model[],
   { name, standard }: Record<'name' | 'standard', string | undefined>,
@@ -136,7 +134,7 @@ function choose(
   return mayBeAny ? chatModels(models).find(isServed) : undefined;
 }
 
-/** Why there is no model to chat with, and what there is instead. */
+/** Names the reason and the available models. */
 function noModel(models: readonly Model[], name: string | undefined): CommandError {
   const chat = chatModels(models);
   const served = chat.filter(isServed).map(({ id }) => id);

@@ -7,64 +7,63 @@ import {
   withStep,
 } from '../shared/invocation.ts';
 
-/** A step is shown when no text has come so long after it began: most are over before anybody could read of them. */
+/** A look-up is shown if no text comes for this long: most end before anyone could read of them. */
 const STEP_SHOWN_AFTER_MS = 400;
 
 /** An answer as it should look now. */
 export interface LiveView {
-  /** The text so far in pieces; only the last one, and those after it, differ from an earlier view. */
+  /** The text so far in pieces. Only the last one of an earlier view changes; others are added after it. */
   messages: string[];
-  /** What was looked at for it so far, in that order; to be shown at its end. */
-  steps?: readonly AnswerStep[] | undefined;
-  /** What is looked at just now, in place of the words that say that more comes: `Looking up all monitors…`. */
-  progress?: string | undefined;
+  /** Look-ups so far, to be shown at its end. */
+  steps?: readonly AnswerStep[];
+  /** The current look-up: `Looking up all monitors…`. */
+  progress?: string;
   /** Present in the last view of an answer that ended. */
-  end?: { note?: string | undefined; footer: string } | undefined;
-  /** To be shown below the end, each as a message of its own; in the last view only. */
-  cards?: readonly Card[] | undefined;
-  /** To be shown below the end and above the cards, as a file; in the last view only. */
-  document?: AnswerDocument | undefined;
-  /** Buttons under the last message as it is now. */
-  actions?: CardAction[] | undefined;
+  end?: { note?: string; footer: string };
+  /** Separate messages below the end; only in the last view. */
+  cards?: readonly Card[];
+  /** A file above the cards; only in the last view. */
+  document?: AnswerDocument;
+  /** Under the last message. */
+  actions?: CardAction[];
 }
 
-/** A growing answer as it is now. */
 export interface GrowingAnswer extends Omit<LiveView, 'messages'> {
-  /** All of the text so far, hostile until rendered. */
+  /** Hostile until rendered. */
   text: string;
-  /** Nothing comes after this. */
+  /** True for the last view. */
   ended: boolean;
 }
 
-/** Resolves when an answer may be shown as it is by then; `ended` aborts when there is its end to be shown. */
-export type Turn = (ended: AbortSignal) => Promise<void>;
+/** Resolves when the next view may be shown; `ended` aborts as soon as that is the last one. */
+export type ViewTurn = (ended: AbortSignal) => Promise<void>;
 
 /**
  * Shows an answer while it is generated: one `show` at a time, the newest text wins, the first text at once. Each view but
  * the last waits for its `turn`. The last view is always shown, and what its show throws is thrown.
  *
- * A failed show of a view that is not the last is handed to `onShowError`, and the answer goes on: the next turn shows the
- * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown.
+ * If the show of an earlier view fails, `onShowError` gets the error, and the next turn shows the same text or more. If the
+ * parts themselves throw, the text so far is shown first.
  */
 export async function followAnswer(
   parts: AsyncIterable<AnswerPart>,
   options: {
-    /** Waited for before each view but the last; see `everyMs`. */
-    turn: Turn;
-    /** Buttons while the answer is generated. */
-    actions?: CardAction[] | undefined;
+    /** Awaited before each view; see `everyMs`. */
+    turn: ViewTurn;
+    /** Buttons until the last view. */
+    actions?: CardAction[];
     show(view: GrowingAnswer): Promise<void>;
     onShowError?(error: unknown): void;
-    /** Aborts when nobody could read it any more; then only the last view is shown. */
+    /** Aborts when nobody can read the answer any more; then only the last view is shown. */
     gone: AbortSignal;
   },
 ): Promise<void> {
-  const { turn, actions: meanwhile, show, onShowError, gone } = options;
+  const { turn, actions: growingActions, show, onShowError, gone } = options;
   const ended = new AbortController();
   let text = '';
   let steps: AnswerStep[] = [];
   let progress: { words: string; fromMs: number } | undefined;
-  let shown: { text: string; words?: string | undefined } = { text };
+  let shown: { text: string; words?: string } = { text };
   let last: Pick<LiveView, 'end' | 'actions' | 'cards' | 'document'> = {};
   let finished = false;
   let failure: { error: unknown } | undefined;
@@ -78,11 +77,11 @@ export async function followAnswer(
     setTimeout(() => wake(), STEP_SHOWN_AFTER_MS).unref();
   }
 
-  /** What is looked at, once that is to be shown. */
+  /** The current look-up, once it is to be shown. */
   const wordsNow = () =>
     progress && progress.fromMs <= performance.now() + 1 ? progress.words : undefined;
 
-  /** White space alone is nothing to show yet. */
+  /** White space alone isn't shown. */
   const isNew = () =>
     (text !== shown.text && text.trim() !== '') ||
     (wordsNow() !== undefined && wordsNow() !== shown.words);
@@ -96,12 +95,7 @@ export async function followAnswer(
         } else if (part.kind === 'step') take(part.step);
         else {
           const { note, footer, actions, cards, document } = part;
-          last = {
-            end: { note, footer },
-            actions,
-            ...(cards && { cards }),
-            ...(document && { document }),
-          };
+          last = { end: { note, footer }, actions, cards, document };
         }
         wake();
       }
@@ -128,22 +122,22 @@ export async function followAnswer(
       await show({
         text,
         ended: false,
-        actions: meanwhile,
-        ...(words !== undefined && { progress: words }),
+        actions: growingActions,
+        progress: words,
       });
     } catch (error) {
-      // Tried again, with whatever came meanwhile.
+      // Shown again with the next view.
       shown = { text: '' };
       onShowError?.(error);
     }
   }
   await reading;
-  await show({ text, ended: true, ...(steps.length > 0 && { steps }), ...last });
+  await show({ text, ended: true, steps: steps.length > 0 ? steps : undefined, ...last });
   if (failure) throw failure.error;
 }
 
-/** Turns at least so far apart, of an answer that shares its pace with no other; the end waits for one as well. */
-export function everyMs(intervalMs: () => number): Turn {
+/** Turns with a minimum distance, for an answer that shares its pace with no other. The last view waits, too. */
+export function everyMs(intervalMs: () => number): ViewTurn {
   let nextMs = performance.now();
   return async () => {
     const waitMs = nextMs - performance.now();

@@ -2,28 +2,22 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 
-/** A conversation as the bot knows it. */
 export interface ConversationAt {
   place: Place;
-  /** Its key within the place. */
   thread: string;
 }
 
-/** Messages of one channel that belong to conversations whose key they do not tell, oldest first. */
+/** Messages of one channel with their conversations, oldest first. */
 const Shown = z.object({
   messages: z.array(z.object({ id: z.string(), channel: z.string(), thread: z.string() })),
 });
 
-/**
- * Which conversation a message shown outside of any thread belongs to. Without a thread nothing but this connects a button
- * under an answer, or a reply to one, to what was said before.
- */
+/** The conversations of messages outside of threads: only this connects a reply or a button to the turns before it. */
 export type ShownAnswers = ReturnType<typeof createShownAnswers>;
 
-/** Kept for each channel; the oldest are forgotten first, and a reply to one of them begins a new conversation. */
+/** Per channel, oldest deleted first. A reply to a deleted one begins a new conversation. */
 const MAX_MESSAGES = 500;
 
-/** In the store, one document a channel: only channels without threads need any. */
 export function createShownAnswers(
   store: Store,
   { maxMessages = MAX_MESSAGES }: { maxMessages?: number } = {},
@@ -35,7 +29,7 @@ export function createShownAnswers(
     whenCorrupt: 'forget',
   });
   return {
-    /** The conversation of a message that is shown in a place; `undefined` for one that was not noted. */
+    /** The conversation of a message; `undefined` if it isn't stored. */
     async of(shownIn: Place, message: string) {
       const shown = await collection.get(placeKey(shownIn));
       const found = shown?.messages.find(({ id }) => id === message);
@@ -54,7 +48,6 @@ export function createShownAnswers(
         ].slice(-maxMessages),
       }));
     },
-    /** Forgets what was shown in places that are gone. */
     forgetPlaces: (gone: GonePlaces) => collection.eraseAll((place) => gone.has(place)),
   };
 }

@@ -1,20 +1,19 @@
-/** A code block that is open, as its first line wrote it. */
+/** An open code block. */
 export interface Fence {
-  /** The first line with its line break; repeated where the block goes on in the next piece. */
+  /** The first line with its line break; repeated if the block continues in the next piece. */
   opening: string;
-  /** The line that ends the block. */
   closing: string;
-  /** Recognises the text's own closing line at the start of a text. */
+  /** Matches the closing line at the start of a text. */
   closedBy: RegExp;
 }
 
-/** A place to cut: how far into the rest, and the code block that is open there. */
+/** A position in the rest, with the code block that is open there. */
 interface Cut {
   at: number;
   fence: Fence | undefined;
 }
 
-/** What fits of the rest: all of it, or up to `room`, with the best places to cut before that. */
+/** The rest fits, or is to be cut before `room`, best at one of these places. */
 type Scan =
   | { fits: true; end: Cut; closed: boolean }
   | { fits: false; room: number; paragraph?: Cut; line?: Cut; lineStart: number; fence?: Fence };
@@ -42,7 +41,7 @@ export function splitMarkdown(text: string, limit: number): string[] {
   return [...piecesOf(text, limit)].map(({ piece }) => piece);
 }
 
-/** What comes after the first `count` pieces of a text, with the first line of a code block that is open there. */
+/** The text after the first `count` pieces, with the first line of a code block that is open there. */
 export function restOfMarkdown(text: string, limit: number, count: number): string {
   let shown = 0;
   for (const { rest } of piecesOf(text, limit)) {
@@ -57,7 +56,7 @@ function* piecesOf(text: string, limit: number): Generator<{ piece: string; rest
   let position = skipSpace(text, 0);
   let fence: Fence | undefined;
   while (position < text.length) {
-    // One character more than fits is all a decision may look at: what comes later must not change it.
+    // A decision depends on at most one more character than fits, so that later text can't change it.
     const near = text.slice(position, position + limit + 1);
     const scan = scanRest(near, limit, fence);
     const cut = scan.fits ? scan.end : chooseCut(near, scan);
@@ -82,7 +81,7 @@ function writePiece(body: string, opened: Fence | undefined, closing: Fence | un
   return start + body + lineBreak + closing.closing;
 }
 
-/** Reads the rest line by line until it ends or is too long, and remembers the last good places to cut. */
+/** Reads the rest line by line until it ends or is too long. */
 function scanRest(rest: string, limit: number, opened: Fence | undefined): Scan {
   const head = opened?.opening.length ?? 0;
   const roomWith = (fence: Fence | undefined) =>
@@ -91,14 +90,7 @@ function scanRest(rest: string, limit: number, opened: Fence | undefined): Scan 
   let paragraph: Cut | undefined;
   let line: Cut | undefined;
   let lineStart = 0;
-  const full = (room: number): Scan => ({
-    fits: false,
-    room,
-    lineStart,
-    ...(paragraph && { paragraph }),
-    ...(line && { line }),
-    ...(fence && { fence }),
-  });
+  const full = (room: number): Scan => ({ fits: false, room, lineStart, paragraph, line, fence });
   for (;;) {
     const found = rest.indexOf('\n', lineStart);
     const lineEnd = found === -1 ? rest.length : found;
@@ -108,7 +100,7 @@ function scanRest(rest: string, limit: number, opened: Fence | undefined): Scan 
     if (found === -1) return { fits: true, end: { at: lineEnd, fence }, closed: closes };
     const next = closes ? undefined : (fence ?? openedBy(words));
     const opens = next !== undefined && fence === undefined;
-    // Before a code block is a good place; right behind its first line would leave an empty block.
+    // Cutting right behind the first line of a code block would leave an empty block.
     if (opens) paragraph = line;
     if (!opens && lineEnd > 0) {
       line = { at: lineEnd, fence: next };
@@ -120,7 +112,7 @@ function scanRest(rest: string, limit: number, opened: Fence | undefined): Scan 
   }
 }
 
-/** The code block that is open after a line, by the one that was open before it. */
+/** The code block that is open after a line; `fence` is the one that is open before it. */
 export function fenceAfter(line: string, fence: Fence | undefined): Fence | undefined {
   if (fence) return fence.closedBy.test(line) ? undefined : fence;
   return openedBy(line);
@@ -150,7 +142,7 @@ function chooseCut(rest: string, scan: Scan & { fits: false }): Cut {
   return line ?? { at: lastGrapheme(rest, room), fence };
 }
 
-/** The last white space in `(from, room)` that `accepts` what stands before it; 0 when there is none. */
+/** The last white space in `(from, room)` for which `accepts` is true; 0 if there is none. */
 function lastSpace(
   rest: string,
   from: number,
@@ -165,27 +157,27 @@ function lastSpace(
 
 const isSpace = (text: string, at: number) => /\s/.test(text.charAt(at));
 
-/** What joins the character before it into one grapheme, so that a space before it is no border. */
+/** Characters that join the one before them into one grapheme, so that a space before them is no border. */
 const JOINS = /^(?:\p{M}|\p{Emoji_Modifier}|[\u200c\u{e0020}-\u{e007f}]|\u200d|\uff9e|\uff9f)/u;
 
-/** Whether a new grapheme begins here for certain: half a pair may turn out to be anything. */
+/** True if a new grapheme certainly begins here: half a surrogate pair may become anything. */
 const isCertain = (text: string, at: number) =>
   !JOINS.test(text.charAt(at)) && !/[\ud800-\udfff]/.test(text.charAt(at));
 
 const endsSentence = (text: string, at: number) =>
   /[.!?…:;。！？]["'”’)\]*_]?$/u.test(text.slice(Math.max(0, at - 2), at));
 
-/** The last border between graphemes within `room`; inside one that is longer than that, never inside a pair. */
+/** The last border between graphemes within `room`, or inside a longer grapheme, but never inside a surrogate pair. */
 function lastGrapheme(rest: string, room: number): number {
   const isPairAt = (at: number) => /[\ud800-\udbff]/.test(rest.charAt(at));
-  // The other half of this pair is out of sight, so what it is cannot be known.
+  // The other half of this pair isn't visible yet.
   const last = isPairAt(room) ? room - 1 : room;
   const border = segmenter.segment(rest.slice(0, last + 1)).containing(last)?.index ?? 0;
   if (border > 0) return border;
   return isPairAt(room - 1) ? room - 1 : room;
 }
 
-/** Goes from a cut to the start of the next piece, over white space and a closing line that is already written. */
+/** The start of the next piece: after white space and a closing line that is already written. */
 function stepOver(text: string, cut: number, fence: Fence | undefined) {
   if (!fence) return { position: skipSpace(text, cut), fence };
   const start = text.charAt(cut) === '\n' ? cut + 1 : cut;
@@ -195,7 +187,7 @@ function stepOver(text: string, cut: number, fence: Fence | undefined) {
   return { position: skipSpace(text, start + closing[0].length), fence: undefined };
 }
 
-/** Skips blank lines, or else spaces; the indentation of a line is kept, since it means something in lists. */
+/** Skips blank lines, or else spaces; indentation is kept because it has a meaning in lists. */
 function skipSpace(text: string, from: number): number {
   let position = from;
   let lineStart = from === 0 ? 0 : undefined;

@@ -1,6 +1,6 @@
-/** Lets one at a time through for each key, in the order in which they came. */
+/** One caller at a time has the turn of a key, in the order in which they came. */
 export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
-  /** Callers that wait for a key; the key is present while a caller has its turn. */
+  /** Waiting callers by key. A key is present while a caller has its turn. */
   const waiting = new Map<string, Array<() => void>>();
 
   function turnOf(key: string): () => void {
@@ -15,11 +15,10 @@ export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
   }
 
   return {
-    /** True while a caller has the turn of a key. */
     isTaken: (key: string) => waiting.has(key),
     /**
-     * Waits for the turn of a key; resolves to what ends it, or to `undefined` if too many wait already. Rejects with the
-     * signal's reason if that aborts first.
+     * Waits for the turn of a key. Resolves to the function that ends it, or to `undefined` if too many are waiting. Rejects with
+     * the signal's reason.
      */
     async take(key: string, signal: AbortSignal): Promise<(() => void) | undefined> {
       signal.throwIfAborted();

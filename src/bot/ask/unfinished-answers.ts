@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { LeaseLostError } from '../../store/errors.ts';
-import type { Store } from '../../store/store.ts';
+import type { Collection, Store } from '../../store/store.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
 import type {
@@ -13,44 +13,51 @@ import type {
   Invocation,
 } from '../shared/invocation.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
-import type { Handling, SeenInvocations } from '../shared/seen-invocations.ts';
+import type { SeenInvocations, StoredHandling } from '../shared/seen-invocations.ts';
 import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey, KeptQuestion } from './conversations.ts';
 
-/** An answer that is shown somewhere, or is about to be, and whose end is not shown yet. */
-const Entry = z.object({
+/**
+ * An answer whose end is not shown yet. Its states, with the stored records in brackets:
+ *
+ * - asked [invocation]: `dispatch` has stored the invocation. Nothing is shown.
+ * - shown [invocation, this record]: the platform called `begin`, again whenever it knows more of where. The answer grows.
+ * - ended [neither]: the platform called `ended` after it showed the end, or `notShown` before it showed anything.
+ * - put off [neither]: the platform called `putOff`. A repeat of the invocation asks again.
+ * - interrupted [as before]: a restart found it asked or shown, or a platform reconnected without its end (`snapshot`). The
+ *   platform posts a note under it, retried until it is posted or refused for good: then it has ended.
+ * - forgotten [neither]: its place or thread is gone, or it is older than `KEEP_MS`.
+ */
+const ShownAnswer = z.object({
   invocation: z.string(),
   platform: z.string(),
   channel: z.string(),
   person: z.string(),
   beganAtMs: z.number(),
   private: z.boolean(),
-  /** The thread that remembers it, where it is known. */
+  /** The thread that remembers it, once that is known. */
   thread: z.string().optional(),
-  /** What the platform finds its messages by. */
+  /** The platform finds its messages by these facts. */
   shown: z.record(z.string(), z.string()),
-  /** Absent in private: what was asked in private is written nowhere. */
-  asked: KeptQuestion.extend({
-    /** The answer that this one takes the place of. */
+  /** Absent in private: private questions are never stored. */
+  question: KeptQuestion.extend({
+    /** The answer that this one replaces. */
     instead: z.string().optional(),
   }).optional(),
 });
-type Entry = z.infer<typeof Entry>;
+type ShownAnswer = z.infer<typeof ShownAnswer>;
 
 /** `shown` is absent if the platform has shown nothing yet. */
-type Unended = Omit<Entry, 'shown'> & Pick<Interrupted, 'shown' | 'origin'>;
+type EndlessAnswer = Omit<ShownAnswer, 'shown'> & Pick<Interrupted, 'shown' | 'origin'>;
 
-/** An interrupted invocation whose note is still to be posted. */
-interface Left {
+/** An answer whose note is still to be posted. */
+interface InterruptedAnswer {
   id: string;
-  entry: Unended;
+  answer: EndlessAnswer;
   note: string;
 }
 
-/** Answers under way, and what a restart left of them. */
-export type UnfinishedAnswers = Awaited<ReturnType<typeof openUnfinishedAnswers>>;
-
-/** Nobody waits for the end of an older one, such as of a platform that is no longer set up. */
+/** Older answers are dropped, for example of a platform that is no longer set up. */
 const KEEP_MS = 7 * 86_400_000;
 
 /** Time limit for calls under way when `stop` is called. */
@@ -62,254 +69,291 @@ const NOT_ANSWERED = 'Interrupted: Askwatch was restarted before it could answer
 const NOT_DONE =
   'Interrupted: Askwatch was restarted while doing this. Check whether it was done before you try again.';
 
-/**
- * Reads the answers that a restart interrupted: the ones whose messages were growing, and stored invocations without a message.
- * Each gets a note that says so, therefore a repeat of its invocation is refused.
- */
+interface UnfinishedOptions {
+  conversations: Conversations;
+  seenInvocations: Pick<SeenInvocations, 'finish' | 'left' | 'eraseFinished'>;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+}
+
+/** Reads the answers that a restart interrupted. Each gets a note, therefore a repeat of its invocation is refused. */
 export async function openUnfinishedAnswers(
   store: Pick<Store, 'collection'>,
-  options: {
-    conversations: Conversations;
-    seenInvocations: Pick<SeenInvocations, 'finish' | 'left' | 'eraseFinished'>;
-    clock: Clock;
-    random: () => number;
-    log: Logger;
-  },
-) {
-  const { conversations, seenInvocations, clock, random, log } = options;
-  const collection = store.collection<Entry>({
+  options: UnfinishedOptions,
+): Promise<UnfinishedAnswers> {
+  const collection = store.collection<ShownAnswer>({
     name: 'unfinished-answers',
-    schema: Entry,
+    schema: ShownAnswer,
     version: 1,
     whenCorrupt: 'forget',
   });
-  const stopping = new AbortController();
-  let ending: Promise<unknown> = Promise.resolve();
-  let started: readonly AnswerEnder[] = [];
-  /** Interrupted answers from before a restart, until platforms are started. */
-  let left: Left[] = [];
-  /** Those of this process. */
-  const underWay = new Map<string, Entry>();
+  const unfinished = new UnfinishedAnswers(collection, options);
+  await unfinished.load();
+  return unfinished;
+}
 
-  async function forget(id: string) {
-    underWay.delete(id);
-    await collection.update(id, () => undefined);
+/** Answers without a shown end: growing ones, and ones that a restart or a reconnect interrupted. */
+export class UnfinishedAnswers {
+  private readonly collection: Collection<ShownAnswer>;
+  private readonly options: UnfinishedOptions;
+  private readonly stopping = new AbortController();
+  private readonly shown = new Map<string, ShownAnswer>();
+  /** From before a restart, until platforms are started. */
+  private interrupted: InterruptedAnswer[] = [];
+  private platforms: readonly AnswerEnder[] = [];
+  private ending: Promise<unknown> = Promise.resolve();
+
+  constructor(collection: Collection<ShownAnswer>, options: UnfinishedOptions) {
+    this.collection = collection;
+    this.options = options;
   }
 
-  async function settle({ id, entry: { invocation } }: Left) {
-    underWay.delete(id);
-    await seenInvocations.finish(invocation);
-    await forget(id);
-  }
-
-  async function forgetAll(isGone: (entry: Unended) => boolean) {
-    const invocations = new Set<string>();
-    for (const { entry } of left) if (isGone(entry)) invocations.add(entry.invocation);
-    left = left.filter(({ entry }) => !isGone(entry));
-    for (const [id, entry] of underWay) {
-      if (isGone(entry)) underWay.delete(id);
+  /** Reads what a restart interrupted. Called once, before anything else. */
+  async load(): Promise<void> {
+    const { seenInvocations, clock } = this.options;
+    const invocations = await seenInvocations.left();
+    const answers = await this.collection.list();
+    // The last question of a thread must be stored last.
+    answers.sort((a, b) => a.document.beganAtMs - b.document.beganAtMs);
+    const origins = new Map(invocations.map(({ id, origin }) => [id, origin]));
+    for (const { id, document } of answers) {
+      const answer = { ...document, origin: origins.get(document.invocation) };
+      const interrupted = { id, answer, note: noteFor(answer, RESTARTED) };
+      if (answer.beganAtMs < clock.nowMs() - KEEP_MS) {
+        await this.settle(interrupted);
+        continue;
+      }
+      if (answer.thread !== undefined) await this.keepQuestion(id, answer, answer.thread);
+      this.interrupted.push(interrupted);
     }
-    await collection.eraseAll((_id, entry) => {
-      if (isGone(entry)) invocations.add(entry.invocation);
-      return isGone(entry);
+    const shownInvocations = new Set(answers.map(({ document }) => document.invocation));
+    for (const { id: invocation, atMs, answer: id, isQuestion, ...where } of invocations) {
+      if (shownInvocations.has(invocation)) continue;
+      const answer = { ...where, invocation, beganAtMs: atMs };
+      this.interrupted.push({ id, answer, note: isQuestion ? NOT_ANSWERED : NOT_DONE });
+    }
+  }
+
+  /** Adds the calls with which the platform reports the answer's states. */
+  track(
+    answer: CommandAnswer,
+    invocation: Pick<Invocation, 'id' | 'place' | 'person'>,
+    { putOff }: Pick<StoredHandling, 'putOff'>,
+  ): Answer {
+    const { log } = this.options;
+    let beganAtMs: number | undefined;
+    let isPutOff = false;
+    const end = () => this.end(answer.id, invocation.id, { isShown: beganAtMs !== undefined });
+    return {
+      ...answer,
+      begin: async (where) => {
+        beganAtMs ??= this.options.clock.nowMs();
+        await this.storeShown(answer, invocation, { ...where, beganAtMs });
+      },
+      ended: end,
+      putOff: async () => {
+        isPutOff = true;
+        this.shown.delete(answer.id);
+        await putOff().catch((error: unknown) => {
+          log.error({ err: error }, 'forgot an answer that could not be shown');
+        });
+      },
+      notShown: () => {
+        answer.notShown?.();
+        if (beganAtMs === undefined && !isPutOff) void end();
+      },
+    };
+  }
+
+  /** Ids of the answers being shown in a thread. */
+  idsIn({ platform, channel }: Place, thread: string): string[] {
+    return [...this.shown].flatMap(([id, one]) =>
+      one.platform === platform && one.channel === channel && one.thread === thread ? [id] : [],
+    );
+  }
+
+  /** Starts posting notes under interrupted answers, in the background. */
+  start(platforms: readonly AnswerEnder[]): void {
+    this.platforms = platforms;
+    this.endInBackground(this.interrupted);
+    this.interrupted = [];
+  }
+
+  /**
+   * Remembers the answers that a platform is showing. The returned function posts notes under the ones without an end by
+   * then, through the platform's successor, in the background.
+   */
+  snapshot(platform: string): () => void {
+    const ids = [...this.shown].flatMap(([id, one]) => (one.platform === platform ? [id] : []));
+    return () => {
+      const endless = ids.flatMap((id): InterruptedAnswer[] => {
+        const answer = this.shown.get(id);
+        return answer ? [{ id, answer, note: noteFor(answer, RECONNECTED) }] : [];
+      });
+      this.endInBackground(endless);
+    };
+  }
+
+  forgetPlaces(gone: GonePlaces): Promise<void> {
+    return this.forgetWhere((answer) => gone.has(placeKey(answer)));
+  }
+
+  forgetThread(place: Place, thread: string): Promise<void> {
+    const key = placeKey(place);
+    return this.forgetWhere((answer) => placeKey(answer) === key && answer.thread === thread);
+  }
+
+  /** Stops retrying; the next start continues. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await Promise.race([this.ending, pause(STOP_MS, undefined, { ref: false })]);
+  }
+
+  private async storeShown(
+    answer: CommandAnswer,
+    { id: invocation, place, person }: Pick<Invocation, 'id' | 'place' | 'person'>,
+    where: Pick<ShownAnswer, 'thread' | 'beganAtMs'> & Partial<Pick<ShownAnswer, 'shown'>>,
+  ): Promise<void> {
+    const { id, instead } = answer;
+    const shownAnswer: ShownAnswer = {
+      invocation,
+      platform: place.platform,
+      channel: place.channel,
+      person: person.id,
+      private: answer.private,
+      beganAtMs: where.beganAtMs,
+      thread: where.thread,
+      shown: where.shown ?? {},
+      question: answer.private ? undefined : { ...KeptQuestion.parse(answer), instead },
+    };
+    this.shown.set(id, shownAnswer);
+    try {
+      await this.collection.update(id, () => shownAnswer);
+    } catch (error) {
+      this.options.log.error(
+        { err: error },
+        'could not store that an answer began; a crash would leave it unfinished',
+      );
+    }
+  }
+
+  private async end(id: string, invocation: string, { isShown }: { isShown: boolean }) {
+    try {
+      // The order matters: an open invocation without a shown answer gets a note at the next start.
+      await this.options.seenInvocations.finish(invocation);
+      if (isShown) await this.forget(id);
+    } catch (error) {
+      // The next holder ends it with a note.
+      const level = error instanceof LeaseLostError ? 'debug' : 'error';
+      this.options.log[level]({ err: error }, 'could not store that an answer ended');
+    }
+  }
+
+  private async forget(id: string): Promise<void> {
+    this.shown.delete(id);
+    await this.collection.update(id, () => undefined);
+  }
+
+  private async settle({ id, answer: { invocation } }: InterruptedAnswer): Promise<void> {
+    this.shown.delete(id);
+    await this.options.seenInvocations.finish(invocation);
+    await this.forget(id);
+  }
+
+  private async forgetWhere(isGone: (answer: EndlessAnswer) => boolean): Promise<void> {
+    const { seenInvocations } = this.options;
+    const goneInterrupted = this.interrupted.filter(({ answer }) => isGone(answer));
+    const invocations = new Set(goneInterrupted.map(({ answer }) => answer.invocation));
+    this.interrupted = this.interrupted.filter(({ answer }) => !isGone(answer));
+    for (const [id, answer] of this.shown) {
+      if (isGone(answer)) this.shown.delete(id);
+    }
+    await this.collection.eraseAll((_id, answer) => {
+      if (isGone(answer)) invocations.add(answer.invocation);
+      return isGone(answer);
     });
     for (const invocation of invocations) await seenInvocations.finish(invocation);
     await seenInvocations.eraseFinished();
   }
 
-  /** The question stands in its thread as one without an answer, unless the answer is remembered there. */
-  async function keepAsked(id: string, { platform, channel, asked }: Unended, thread: string) {
-    if (!asked) return;
+  /** Stores the question in its thread as unanswered, unless the thread remembers the answer. */
+  private async keepQuestion(
+    id: string,
+    { platform, channel, question }: EndlessAnswer,
+    thread: string,
+  ): Promise<void> {
+    if (!question) return;
+    const { conversations } = this.options;
     const key = conversationKey({ platform, channel }, thread);
     const turns = await conversations.turns(key);
     if (turns.some((turn) => turn.id === id)) return;
-    await conversations.addUnanswered(key, { id, ...asked });
+    await conversations.addUnanswered(key, { id, ...question });
   }
 
-  const stored = await seenInvocations.left();
-  const noted = await collection.list();
-  // Of several questions of a thread, the one that was asked last is its last.
-  noted.sort((a, b) => a.document.beganAtMs - b.document.beganAtMs);
-  const origins = new Map(stored.map(({ id, origin }) => [id, origin]));
-  const begun = new Set<string>();
-  for (const { id, document: entry } of noted) {
-    begun.add(entry.invocation);
-    const note = `${RESTARTED} ${entry.asked ? 'Try again.' : 'Ask again.'}`;
-    const one = { id, entry: { ...entry, origin: origins.get(entry.invocation) }, note };
-    if (entry.beganAtMs < clock.nowMs() - KEEP_MS) {
-      await settle(one);
-      continue;
+  private endInBackground(interrupted: readonly InterruptedAnswer[]): void {
+    const ended = this.endAll(interrupted).catch((error: unknown) => {
+      this.options.log.error(
+        { err: error },
+        'could not mark interrupted answers in their channels',
+      );
+    });
+    this.ending = Promise.all([this.ending, ended]);
+  }
+
+  /** One after another within a channel; channels don't wait for each other. */
+  private async endAll(all: readonly InterruptedAnswer[]): Promise<void> {
+    const queues = new Map<string, Promise<void>>();
+    for (const one of all) {
+      const platform = this.platforms.find(({ name }) => name === one.answer.platform);
+      if (!platform) continue;
+      const key = placeKey(one.answer);
+      const previous = queues.get(key) ?? Promise.resolve();
+      queues.set(
+        key,
+        previous.then(() => this.postNote(platform, one)),
+      );
     }
-    if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
-    left.push(one);
-  }
-  for (const { id: invocation, atMs, answer, isQuestion, ...where } of stored) {
-    if (begun.has(invocation)) continue;
-    const note = isQuestion ? NOT_ANSWERED : NOT_DONE;
-    left.push({ id: answer, entry: { ...where, invocation, beganAtMs: atMs }, note });
+    await Promise.all(queues.values());
   }
 
-  function interrupted({ id, entry, note }: Left): Interrupted {
-    const { asked, platform: _, ...answer } = entry;
+  /** Retries until the platform has posted the note or refuses it for good. */
+  private async postNote(platform: AnswerEnder, interrupted: InterruptedAnswer): Promise<void> {
+    const { clock, random, log } = this.options;
+    for (let failures = 1; !this.stopping.signal.aborted; failures += 1) {
+      try {
+        await platform.endAnswer?.(this.noteRequest(interrupted));
+        await this.settle(interrupted);
+        return;
+      } catch (error) {
+        const about = { err: error, place: placeKey(interrupted.answer) };
+        if (error instanceof DeliveryError && error.permanent) {
+          log.info(about, 'could not mark an interrupted answer in its channel; giving up');
+          await this.settle(interrupted);
+          return;
+        }
+        const waitMs = error instanceof DeliveryError ? (error.retryAfterMs ?? 0) : 0;
+        log.warn(about, 'could not mark an interrupted answer in its channel; retrying');
+        await clock.pause(Math.max(waitMs, backoffMs(failures, random)), this.stopping.signal);
+      }
+    }
+  }
+
+  private noteRequest({ id, answer, note }: InterruptedAnswer): Interrupted {
+    const { question, platform: _, ...rest } = answer;
     return {
-      ...answer,
-      ...{ id, note },
-      async actionsIn(found) {
-        if (!asked) return [];
-        // What is said in a thread that is known may have gone on since.
-        if (entry.thread === undefined) await keepAsked(id, entry, found);
+      ...rest,
+      id,
+      note,
+      actionsIn: async (thread) => {
+        if (!question) return [];
+        // In a known thread the question was stored at the start, and the conversation may have continued since.
+        if (answer.thread === undefined) await this.keepQuestion(id, answer, thread);
         return underBroken(id);
       },
     };
   }
-
-  /** Until the platform has done it, or says that it never can. */
-  async function end(platform: AnswerEnder, left: Left) {
-    const { entry } = left;
-    for (let failures = 1; !stopping.signal.aborted; failures += 1) {
-      try {
-        await platform.endAnswer?.(interrupted(left));
-        await settle(left);
-        return;
-      } catch (error) {
-        const about = { err: error, place: placeKey(entry) };
-        if (error instanceof DeliveryError && error.permanent) {
-          log.info(about, 'could not mark an interrupted answer in its channel; giving up');
-          await settle(left);
-          return;
-        }
-        const waitMs = error instanceof DeliveryError ? error.retryAfterMs : undefined;
-        log.warn(about, 'could not mark an interrupted answer in its channel; retrying');
-        await clock.pause(Math.max(waitMs ?? 0, backoffMs(failures, random)), stopping.signal);
-      }
-    }
-  }
-
-  /** One after another in a channel; none waits for another channel. */
-  async function endAll(all: readonly Left[]) {
-    const lines = new Map<string, Promise<void>>();
-    for (const one of all) {
-      const platform = started.find(({ name }) => name === one.entry.platform);
-      if (!platform) continue;
-      const key = placeKey(one.entry);
-      const before = lines.get(key) ?? Promise.resolve();
-      const ended = before.then(() => end(platform, one));
-      lines.set(key, ended);
-    }
-    await Promise.all(lines.values());
-  }
-
-  function endInBackground(all: readonly Left[]) {
-    const these = endAll(all).catch((error: unknown) => {
-      log.error({ err: error }, 'could not mark interrupted answers in their channels');
-    });
-    ending = Promise.all([ending, these]);
-  }
-
-  return {
-    /**
-     * The answer, noted from the moment that its platform begins to show it until its end is shown; its invocation is
-     * finished then.
-     */
-    noted(
-      answer: CommandAnswer,
-      { id: invocation, place, person }: Invocation,
-      { putOff }: Pick<Handling, 'putOff'>,
-    ): Answer {
-      const { id, instead } = answer;
-      let beganAtMs: number | undefined;
-      let isPutOff = false;
-
-      async function finish() {
-        try {
-          // The order matters: an invocation that is stored as open, without a shown answer, gets a note at the next start.
-          await seenInvocations.finish(invocation);
-          if (beganAtMs !== undefined) await forget(id);
-        } catch (error) {
-          // The next holder ends it with a note.
-          const level = error instanceof LeaseLostError ? 'debug' : 'error';
-          log[level]({ err: error }, 'could not store that an answer ended');
-        }
-      }
-
-      return {
-        ...answer,
-        async begin({ thread, shown = {} }) {
-          beganAtMs ??= clock.nowMs();
-          const entry: Entry = {
-            invocation,
-            platform: place.platform,
-            channel: place.channel,
-            person: person.id,
-            beganAtMs,
-            private: answer.private,
-            shown,
-            thread,
-            asked: answer.private ? undefined : { ...KeptQuestion.parse(answer), instead },
-          };
-          underWay.set(id, entry);
-          try {
-            await collection.update(id, () => entry);
-          } catch (error) {
-            log.error(
-              { err: error },
-              'could not store that an answer began; a crash would leave it unfinished',
-            );
-          }
-        },
-        ended: finish,
-        async putOff() {
-          isPutOff = true;
-          underWay.delete(id);
-          try {
-            await putOff();
-          } catch (error) {
-            log.error({ err: error }, 'forgot an answer that could not be shown');
-          }
-        },
-        notShown() {
-          answer.notShown?.();
-          if (beganAtMs === undefined && !isPutOff) void finish();
-        },
-      };
-    },
-    /** The answers under way in a thread, by their ids. */
-    idsIn: ({ platform, channel }: Place, thread: string) =>
-      [...underWay].flatMap(([id, entry]) =>
-        entry.platform === platform && entry.channel === channel && entry.thread === thread
-          ? [id]
-          : [],
-      ),
-    /** Ends what a restart left, through the platforms, in the background. */
-    start(platforms: readonly AnswerEnder[]) {
-      started = platforms;
-      endInBackground(left);
-      left = [];
-    },
-    /**
-     * Takes note of the answers that a platform shows without an end. What it returns ends those that still have none by
-     * then, through the platform that has taken its place, in the background.
-     */
-    snapshot(platform: string) {
-      const shown = [...underWay].filter(([, entry]) => entry.platform === platform);
-      return () => {
-        const endless = shown.flatMap(([id]) => {
-          const entry = underWay.get(id);
-          const note = `${RECONNECTED} ${entry?.asked ? 'Try again.' : 'Ask again.'}`;
-          return entry ? [{ id, entry, note }] : [];
-        });
-        endInBackground(endless);
-      };
-    },
-    /** Forgets answers in places that are gone: nobody can end them any more. */
-    forgetPlaces: (gone: GonePlaces) => forgetAll((entry) => gone.has(placeKey(entry))),
-    /** The same for a thread that was deleted. */
-    forgetThread: (place: Place, thread: string) =>
-      forgetAll((entry) => placeKey(entry) === placeKey(place) && entry.thread === thread),
-    /** Stops trying; what is not ended is left to the next start. */
-    async stop() {
-      stopping.abort();
-      await Promise.race([ending, pause(STOP_MS, undefined, { ref: false })]);
-    },
-  };
 }
+
+const noteFor = ({ question }: EndlessAnswer, why: string) =>
+  `${why} ${question ? 'Try again.' : 'Ask again.'}`;

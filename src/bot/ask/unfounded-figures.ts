@@ -1,14 +1,13 @@
-/** Figures named at most; more say no more. */
 const MAX_NAMED = 5;
 
-/** An answer, and what it was made from, are read no further: both are bounded, and each figure is held against all. */
+/** Limits of the work: each figure of the answer is compared with all numbers of the sources. */
 const MAX_READ = 20_000;
 const MAX_SOURCE = 60_000;
 const MAX_FIGURES = 50;
 const MAX_NUMBERS = 2_000;
 const MAX_MOMENTS = 80;
 
-/** Seconds of what people count time in. */
+/** Units of time in seconds. */
 const UNITS: Array<[RegExp, number]> = [
   [/^(ms|milli\w*|milisegundos?)$/i, 0.001],
   [/^(s|secs?|seconds?|sekunden?|segundos?)$/i, 1],
@@ -30,28 +29,30 @@ const ID = /\bmon_[0-9a-f]{6,32}\b/g;
 const TIMESTAMP = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z| UTC)?/g;
 const ANY_NUMBER = /(?<![\w.])\d{1,12}(?:\.\d{1,9})?(?![\w.]*\w)/g;
 
-/** What an answer may tell figures from. */
-interface Ground {
+/** Figures of the sources. */
+interface SourceFigures {
   text: string;
   numbers: number[];
-  /** Seconds since 1970, and how many lie between any two of them. */
+  /** Seconds since 1970, and the distances between any two of them. */
   moments: number[];
   spans: number[];
 }
 
 /**
- * Figures of an answer that stand in nothing it was made from: percentages, lengths of time, times of day, and ids of monitors, as
- * they are written there. What follows from the sources by rounding, by another unit, or as the time between two moments or the
- * difference of two percentages is none; plain counts are not looked at. Pure.
+ * Figures of an answer that aren't in its sources: percentages, durations, times of day and ids of monitors, as the answer writes
+ * them. A figure may be rounded, converted to another unit, or the difference of two times or percentages. Plain counts aren't
+ * checked. Pure.
  */
 export function unfoundedFigures(answer: string, sources: readonly string[]): string[] {
-  const ground = groundOf(sources.join('\n'));
+  const sourceFigures = figuresOf(sources.join('\n'));
   const prose = answer.slice(0, MAX_READ).replace(/```[\s\S]*?(?:```|$)|`[^`\n]*`/g, ' ');
   const found = [
-    ...figures(prose, PERCENT).filter(([, digits]) => !isPercentOf(digits, ground)),
-    ...durations(prose).filter(({ seconds, least }) => !isDurationOf(seconds, least, ground)),
-    ...figures(prose, CLOCK).filter(([, hour, minute]) => !isTimeOf(hour, minute, ground)),
-    ...figures(prose, ID).filter(([id]) => !ground.text.includes(id)),
+    ...figures(prose, PERCENT).filter(([, digits]) => !isPercentOf(digits, sourceFigures)),
+    ...durations(prose).filter(
+      ({ seconds, least }) => !isDurationOf(seconds, least, sourceFigures),
+    ),
+    ...figures(prose, CLOCK).filter(([, hour, minute]) => !isTimeOf(hour, minute, sourceFigures)),
+    ...figures(prose, ID).filter(([id]) => !sourceFigures.text.includes(id)),
   ];
   const written = found.map((one) => ('written' in one ? one.written : one[0]).trim());
   return [...new Set(written)].slice(0, MAX_NAMED);
@@ -64,17 +65,17 @@ const figures = (text: string, pattern: RegExp): Figure[] =>
     .slice(0, MAX_FIGURES)
     .map(([written, first = '', second = '']) => [written, first, second]);
 
-/** A length of time as it is written, and how much the last of its units is worth. */
-interface Length {
+/** A duration as it is written; `least` is the value of its smallest digit in seconds. */
+interface WrittenDuration {
   written: string;
   seconds: number;
   least: number;
 }
 
-/** Lengths of time; units that follow one another from the larger to the smaller are one. */
-function durations(text: string): Length[] {
+/** Durations; descending units in a row are one. */
+function durations(text: string): WrittenDuration[] {
   return [...text.matchAll(DURATION)].slice(0, MAX_FIGURES).flatMap(([all]) => {
-    const lengths: Array<Length & { from: number }> = [];
+    const lengths: Array<WrittenDuration & { from: number }> = [];
     for (const { 0: piece, 1: digits = '', 2: word = '', index } of all.matchAll(PART)) {
       const unit = UNITS.find(([name]) => name.test(word))?.[1];
       if (unit === undefined) continue;
@@ -84,7 +85,9 @@ function durations(text: string): Length[] {
       if (before && unit < before.least) {
         const written = all.slice(before.from, index + piece.length);
         lengths.splice(-1, 1, {
-          ...{ written, least, from: before.from },
+          written,
+          least,
+          from: before.from,
           seconds: before.seconds + seconds,
         });
       } else lengths.push({ written: piece, seconds, least, from: index });
@@ -93,7 +96,7 @@ function durations(text: string): Length[] {
   });
 }
 
-function groundOf(text: string): Ground {
+function figuresOf(text: string): SourceFigures {
   const read = text.slice(0, MAX_SOURCE);
   const times = new Set([...read.matchAll(TIMESTAMP)].map(([time]) => time));
   const moments = [...times]
@@ -120,12 +123,12 @@ function numberOf(digits: string): number {
   return Number(plain);
 }
 
-/** How much the last digit is worth. A comma before three digits groups thousands. */
+/** Value of the last digit. A comma before three digits groups thousands. */
 const stepOf = (digits: string) =>
   10 ** -(/(?:\.(\d{1,4})|,(\d{1,2}|\d{4}))$/.exec(digits)?.slice(1).join('').length ?? 0);
 
-function isPercentOf(digits: string, { numbers }: Ground): boolean {
-  // No uptime is 99,954 %: there the comma is that of German or Spanish.
+function isPercentOf(digits: string, { numbers }: SourceFigures): boolean {
+  // In 99,954 % the comma is a decimal one, as in German and Spanish.
   const percent = digits.replace(/^(\d{1,3}),(\d{3})$/, '$1.$2');
   const value = numberOf(percent);
   const isSame = (number: number) => Math.abs(number - value) <= stepOf(percent);
@@ -138,19 +141,19 @@ function isPercentOf(digits: string, { numbers }: Ground): boolean {
   );
 }
 
-/** What is a twentieth off, or half of its last unit, is the same as people say it. */
-function isDurationOf(seconds: number, least: number, { numbers, spans }: Ground): boolean {
+/** People round: a twentieth or half of the last unit is no difference. */
+function isDurationOf(seconds: number, least: number, { numbers, spans }: SourceFigures): boolean {
   const isSame = (other: number) =>
     Math.abs(other - seconds) <= Math.max(least * 0.55, seconds / 20);
-  // As the source may count: seconds, milliseconds, or the unit of the answer.
+  // Sources count in seconds, milliseconds, or the unit of the answer.
   const units = [1, 0.001, least];
   return (
     numbers.some((number) => units.some((unit) => isSame(number * unit))) || spans.some(isSame)
   );
 }
 
-/** In whatever time zone of whole hours. */
-function isTimeOf(hour: string, minute: string, { moments, text }: Ground): boolean {
+/** In any time zone with whole hours. */
+function isTimeOf(hour: string, minute: string, { moments, text }: SourceFigures): boolean {
   if (text.includes(`${hour}:${minute}`)) return true;
   return moments.some((moment) => {
     const minutes = Math.floor(moment / 60) % 60;

@@ -1,7 +1,6 @@
-/** Names told at most; more say no more. */
 const MAX_NAMED = 5;
 
-/** An answer is read no further, and of its lines no more than that: both are bounded anyway. */
+/** Limits of the work; longer lines are skipped. */
 const MAX_READ = 20_000;
 const MAX_LINE = 400;
 const MAX_NAME = 80;
@@ -13,35 +12,35 @@ const VERB = 'is|was|went|goes|has been|had been|ist|war|ging|está|estuvo';
 const ADVERB =
   'currently|now|still|again|also|not|derzeit|jetzt|noch|wieder|auch|nicht|ahora|todavía|también|no';
 
-/** What is said of a monitor right behind its name: a status, perhaps after a verb, or in a cell of a table's row. */
-const SAID_OF_MONITOR = new RegExp(
+/** A status right behind a name: after a verb, or in a cell of a table. */
+const STATUS_BEHIND = new RegExp(
   `^[\\s*\`|:–—(-]{0,8}(?:${VERB})?\\s*(?:(?:${ADVERB})\\s+){0,2}[*\`(]{0,3}(?:${STATUS})(?![\\p{L}\\d])|\\|\\s*[*\`]{0,2}(?:${STATUS})[*\`]{0,2}\\s*\\|`,
   'u',
 );
 const ANY_STATUS = new RegExp(`(?<![\\p{L}\\d])(?:${STATUS})(?![\\p{L}\\d])`, 'u');
 
-/** The head of a row of a list or a table: emphasised, or up to what parts it from the rest. */
+/** The head of a list item or table row: its emphasised part, or up to a colon, bar or dash. */
 const ROW =
   /^\s{0,20}(?:[-*•|]|\d{1,3}\.)\s{1,4}(\*\*[^*]{1,80}\*\*|`[^`]{1,80}`|[^:|–—*`]{2,80}?(?=\s?(?::\s|\||–|—)))/u;
 
-/** A subject in a sentence of prose with its verb and a status: `Storefront is down`. */
+/** A subject with a verb and a status: `Storefront is down`. */
 const PROSE = new RegExp(
   `(?<![\\p{L}\\d*\`-])(\\p{Lu}[\\p{L}\\d._-]{1,40}(?: (?:\\p{Lu}|\\d)[\\p{L}\\d._-]{0,40}){0,4}) (?:${VERB}) (?:(?:${ADVERB}) ){0,2}(?:${STATUS})(?![\\p{L}\\d]| (?:to|by|from|about|\\d))`,
   'gu',
 );
 
-/** What begins a sentence and is no part of a name. */
+/** Words that begin a sentence and aren't part of a name. */
 const OPENING =
   /^(?:The|This|That|Our|Your|My|A|An|And|But|So|If|When|While|Because|Since|Der|Die|Das|Und|Aber|Wenn|Weil|El|La|Los|Las|Y|Pero|Si)\s+/;
 
-/** A subject that stands for what was named before, or for nothing. */
+/** Subjects that aren't names. */
 const PRONOUN =
   /^(?:It|He|She|They|We|I|You|This|That|These|Those|There|Here|Which|What|Who|One|Some|Many|Most|Someone|Somebody|Nobody|Es|Er|Sie|Wir|Ich|Das|Dies|Hier|Was|Wer|Eine[rs]?|Man|Él|Ella|Esto|Eso|Qué|Quién|Uno)$/;
 
-/** What is emphasised within a sentence. */
+/** Emphasised text. */
 const EMPHASISED = /\*\*([^*\n]{1,80})\*\*|`([^`\n]{1,80})`/g;
 
-/** What stands there and is no name, in three languages: of what a row tells, or of more than one. */
+/** Labels of rows in three languages: they aren't names. */
 export const LABEL = new RegExp(
   `^(?:${[
     'status|state|since|reasons?|causes?|target|uptime|availability|down(?:time)?|duration|began|started|ended|start|end',
@@ -55,7 +54,7 @@ export const LABEL = new RegExp(
   ].join('|')})(?!\\p{L})`,
   'iu',
 );
-/** What makes it a title, or a time. */
+/** Words that make a text a title or a time. */
 export const GENERIC = new RegExp(
   `(?<!\\p{L})(?:${[
     'outages?|issues?|problems?|sites?|monitors?|services?|checks?|incidents?|groups?|all|everything|nothing|none|\\w+day|nov(?:ember)?|utc',
@@ -65,48 +64,45 @@ export const GENERIC = new RegExp(
   'iu',
 );
 
-/** What tells one monitor from another behind a name that they share: `EU`, `2`. */
+/** A suffix that distinguishes monitors of one name: `EU`, `2`. */
 const SUFFIX = /^\s+((?!UP\b|DOWN\b|UTC\b|OK\b)[A-Z]{2,5}|\d{1,3})(?![\p{L}\d:.,%])/u;
 
 /**
- * Names in an answer that stand in nothing it was made from: what is said to be up or down right behind it, and stands as the name
- * of a monitor does: at the head of a row, emphasised, or with a capital as the subject of a sentence. They are given as they are
- * written there. Pure.
- *
- * @param sources what was looked up and said, as text
+ * Names of monitors in an answer that aren't in its sources, as the answer writes them. A name is at the head of a row, emphasised,
+ * or the capitalised subject of a sentence, and has a status right behind it. Pure.
  */
 export function unfoundedNames(answer: string, sources: readonly string[]): string[] {
-  const ground = readable(sources.join('\n')).toLowerCase();
-  const lines = answer
+  const known = readable(sources.join('\n')).toLowerCase();
+  const found = linesOf(answer)
+    .flatMap(namesIn)
+    .filter((name) => !known.includes(name.toLowerCase()));
+  return [...new Set(found)].slice(0, MAX_NAMED);
+}
+
+/** Names with a status right behind them: any of `names`, and others in the place of a name. Pure. */
+export function statesOf(answer: string, names: readonly string[]): string[] {
+  return linesOf(answer).flatMap((line) => [
+    ...namesIn(line),
+    ...names.filter((name) => {
+      const at = line.indexOf(name);
+      return at !== -1 && hasStatusAt(line, at + name.length);
+    }),
+  ]);
+}
+
+/** Lines outside of code blocks. */
+const linesOf = (answer: string) =>
+  answer
     .slice(0, MAX_READ)
     .replace(/```[\s\S]*?(?:```|$)/g, '\n')
     .split('\n')
     .filter((line) => line.length <= MAX_LINE);
-  const found = lines.flatMap((line) => namedIn(line).filter((name) => !isIn(ground, name)));
-  return [...new Set(found)].slice(0, MAX_NAMED);
-}
 
-/** Names of which a text says that they are up or down: any of these, and whatever stands there as a name does. Pure. */
-export function statesOf(answer: string, names: readonly string[]): string[] {
-  return answer
-    .slice(0, MAX_READ)
-    .replace(/```[\s\S]*?(?:```|$)/g, '\n')
-    .split('\n')
-    .filter((line) => line.length <= MAX_LINE)
-    .flatMap((line) => [
-      ...namedIn(line),
-      ...names.filter((name) => {
-        const at = line.indexOf(name);
-        return at !== -1 && isSaidBehind(line, at + name.length);
-      }),
-    ]);
-}
+const hasStatusAt = (line: string, at: number) =>
+  STATUS_BEHIND.test(line.slice(at, at + MAX_NAME).replace(/^\*{0,2}`?/, ''));
 
-const isSaidBehind = (line: string, at: number) =>
-  SAID_OF_MONITOR.test(line.slice(at, at + MAX_NAME).replace(/^\*{0,2}`?/, ''));
-
-/** What a line names as it would a monitor, each with what tells it from another one behind it. */
-function namedIn(line: string): string[] {
+/** The names in a line, each with its suffix. */
+function namesIn(line: string): string[] {
   const row = ROW.exec(line);
   const heads = [
     ...(row ? [{ name: row[1] ?? '', endsAt: row[0].length }] : []),
@@ -118,16 +114,16 @@ function namedIn(line: string): string[] {
   const subjects = [...line.matchAll(PROSE)]
     .map(([, subject = '']) => subject.replace(OPENING, '').trim())
     .filter((subject) => isName(subject) && !PRONOUN.test(subject) && /^\p{Lu}/u.test(subject));
-  const said = heads.flatMap(({ name, endsAt }) => {
+  const fromHeads = heads.flatMap(({ name, endsAt }) => {
     const plain = readable(name)
       .replace(/^[^\p{L}\d]+|[:.,…]+$/gu, '')
       .trim();
     const behind = line.slice(endsAt);
     const [all = '', suffix] = SUFFIX.exec(behind) ?? [];
-    const isSaid = SAID_OF_MONITOR.test(behind.slice(all.length));
-    return isSaid && isName(plain) ? [suffix ? `${plain} ${suffix}` : plain] : [];
+    const hasStatus = STATUS_BEHIND.test(behind.slice(all.length));
+    return hasStatus && isName(plain) ? [suffix ? `${plain} ${suffix}` : plain] : [];
   });
-  return [...said, ...subjects];
+  return [...fromHeads, ...subjects];
 }
 
 const isName = (text: string) =>
@@ -138,11 +134,9 @@ const isName = (text: string) =>
   !LABEL.test(text) &&
   !GENERIC.test(text);
 
-/** A text without what marks it up, and with what JSON writes of quotes as itself. */
+/** A text without markup and JSON's backslashes. */
 const readable = (text: string) =>
   text
     .replace(/\\([^\w\s])/g, '$1')
     .replace(/\*\*|`/g, '')
     .replace(/\s+/g, ' ');
-
-const isIn = (ground: string, name: string) => ground.includes(name.toLowerCase());

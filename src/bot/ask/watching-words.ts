@@ -1,9 +1,8 @@
 import { folded } from '../rules/words.ts';
 
-/** A question is read no further. */
 const MAX_READ = 4_000;
 
-/** Words of watching in English, German and Spanish, folded: of services, states, checks, alerts, changes, usage and times. */
+/** Words about services, states, checks, alerts, changes, usage and times in English, German and Spanish, folded. */
 const WATCHING = new RegExp(
   `^(?:${[
     'monitor\\w*|services?|servers?|sites?|websites?|systems?|hosts?|endpoints?|apis?|databases?|db|clusters?|prod|production|staging|deploy\\w*',
@@ -25,7 +24,7 @@ const WATCHING = new RegExp(
   'u',
 );
 
-/** Words that say nothing of what a sentence is about. A question of these alone may be about anything. */
+/** Words without a subject. A question of these alone may be about anything. */
 const EMPTY = new Set(
   (
     'a an the this that these those it its he she they them his her their i me my mine we us our you your who whom whose what which when where why how ' +
@@ -38,10 +37,10 @@ const EMPTY = new Set(
   ).split(' '),
 );
 
-/** Those of them that other languages have, too, so that they do not tell the language. */
+/** Empty words that several languages share: they don't tell the language. */
 const SHARED = new Set('a de es in la me no on se si te tu un un una y'.split(' '));
 
-/** Words by which a sentence is known to be in one of these languages, though it says nothing of services. */
+/** Words that tell the language. */
 const GENERAL = new Set(
   'hello hi hey thanks thank explain write translate define summarize summarise describe tell give make hallo danke erklare schreib schreibe ubersetze hola gracias explica escribe traduce'.split(
     ' ',
@@ -56,32 +55,32 @@ const wordsIn = (text: string) =>
     .flatMap((word) => (word.includes('-') ? [word, ...word.split('-')] : [word]))
     .filter((word) => word !== '');
 
-/** The words of the names of monitors by which somebody may mean one. */
+/** Words of monitors' names. */
 const nameWords = (names: readonly string[]) =>
   new Set(names.flatMap((name) => wordsIn(name).filter((word) => word.length > 2)));
 
 /**
- * Whether a text may be about what is watched: it has a word of watching, an address, or a word of a monitor's name. So
- * may a text that says nothing else, such as “how is it?”, and one in a language that is not known here. Pure.
+ * True if a text may be about monitors: it contains a word about services, an address, or a word of a monitor's name. Also true
+ * for a text of empty words, such as “how is it?”, and for one in an unknown language. Pure.
  */
 export function mayConcernWatching(text: string, names: readonly string[]): boolean {
   if (ADDRESS.test(text)) return true;
   const words = wordsIn(text);
   const known = nameWords(names);
-  const telling = words.filter((word) => !EMPTY.has(word));
-  if (telling.length === 0) return true;
-  if (telling.some((word) => WATCHING.test(word) || known.has(word))) return true;
+  const subjects = words.filter((word) => !EMPTY.has(word));
+  if (subjects.length === 0) return true;
+  if (subjects.some((word) => WATCHING.test(word) || known.has(word))) return true;
   return !words.some((word) => (EMPTY.has(word) && !SHARED.has(word)) || GENERAL.has(word));
 }
 
-/** Letters by which two forms of a word are taken for the same: `deploy`, `deployments`. */
+/** Two words with the same first letters count as one: `deploy`, `deployments`. */
 const STEM = 5;
 const stemsIn = (text: string) =>
   wordsIn(text.replaceAll('_', ' '))
     .filter((word) => word.length > 3 && !EMPTY.has(word))
     .map((word) => word.slice(0, STEM));
 
-/** Whether a question shares a word with what tools say of themselves. Pure. */
+/** True if a question shares a word with the descriptions of tools. Pure. */
 export function sharesWords(question: string, about: readonly string[]): boolean {
   const stems = new Set(about.flatMap(stemsIn));
   return stemsIn(question).some((stem) => stems.has(stem));

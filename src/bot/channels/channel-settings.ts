@@ -3,43 +3,42 @@ import type { PlatformTraits } from '../shared/platform-traits.ts';
 import { inWords } from '../shared/text-format.ts';
 import { clockWords, QuietHours, quietWords } from './quiet-hours.ts';
 
-/** A user group or role that is called when an outage begins. */
+/** A user group or role that a new outage mentions. */
 const Mention = z.object({
-  /** The platform's own. */
+  /** The platform's id. */
   id: z.string(),
-  /** As people know it, where the platform tells. */
+  /** The name that people see, if the platform reports it. */
   name: z.string().optional(),
 });
 export type Mention = z.infer<typeof Mention>;
 
-/** Who is told of an outage that nobody acknowledges in time. */
+/** Escalation of outages that nobody acknowledges in time. */
 export const Escalation = z.object({
   afterMs: z.number().positive(),
-  /** Where it is told, in its one-word form, and as people know that; where it was told first when absent. */
+  /** A `placeKey`, and its name. If absent, the line is posted in the same channel. */
   place: z.string().optional(),
   placeName: z.string().optional(),
-  /** Who is called there: a group or role, or a person. */
+  /** A group, role or person. */
   mention: Mention.extend({ isPerson: z.boolean().optional() }).optional(),
 });
 export type Escalation = z.infer<typeof Escalation>;
 
-/** When a channel is told how its monitors did. */
+/** Schedule of a channel's report. */
 export const ReportSchedule = z.object({
   every: z.enum(['daily', 'weekly', 'monthly']),
-  /** Of the day, by the clocks of the zone: 0 to 1439. */
+  /** Minute of the day in the zone, 0 to 1439. */
   minute: z.int().min(0).max(1439),
-  /** As IANA names it. */
+  /** IANA name. */
   zone: z.string(),
-  /** What was due before is not made. */
+  /** Earlier reports aren't created. */
   setAtMs: z.number(),
 });
 export type ReportSchedule = z.infer<typeof ReportSchedule>;
 
-/** How a channel is told of what it hears. */
 export const ChannelSettings = z.object({
-  /** When nothing new is posted there. */
+  /** No new messages in these hours. */
   quiet: QuietHours.optional(),
-  /** How often it is said that an outage goes on. */
+  /** Interval of reminders. */
   remindMs: z.number().positive().optional(),
   mention: Mention.optional(),
   escalation: Escalation.optional(),
@@ -47,22 +46,21 @@ export const ChannelSettings = z.object({
 });
 export type ChannelSettings = z.infer<typeof ChannelSettings>;
 
-/** What becomes of settings: those not named stay, `null` takes one back. */
-export type Changes<Settings> = {
+/** `null` removes a setting. Absent settings stay. */
+export type SettingChanges<Settings> = {
   [Name in keyof Settings]?: NonNullable<Settings[Name]> | null;
 };
-export type SettingsChange = Changes<ChannelSettings>;
+export type SettingsChange = SettingChanges<ChannelSettings>;
 
-/** The settings after a change. Pure. */
+/** Pure. */
 export function changedSettings<Settings extends object>(
   current: Settings | undefined,
-  change: Changes<Settings>,
+  change: SettingChanges<Settings>,
 ): Settings {
   const all = Object.entries({ ...current, ...change });
   return Object.fromEntries(all.filter(([, value]) => value !== null)) as Settings;
 }
 
-/** The settings in sentences; none when nothing is set. */
 export function settingsInSentences({
   quiet,
   remindMs,
@@ -95,10 +93,10 @@ const REPORT_DAYS = {
 export const scheduleInWords = ({ every, minute, zone }: ReportSchedule) =>
   `${REPORT_DAYS[every]} at ${clockWords(minute)} (${zone})`;
 
-/** Lets tell that 60 minutes are an hour: `hour`, `4 hours`, `1 hour 30 minutes`. */
+/** Drops the 1: `hour`, `4 hours`, `1 hour 30 minutes`. */
 const everyInWords = (ms: number) => inWords(ms).replace(/^1 (\w+)$/, '$1');
 
-/** `An outage that nobody acknowledges within 10 minutes is posted in #oncall and mentions @Ada`. */
+/** `An outage that nobody acknowledges within 10 minutes is posted in #oncall and mentions @Ada` */
 export function escalationInWords({ afterMs, place, placeName, mention }: Escalation): string {
   const who = mention ? mentionInWords(mention) : undefined;
   const where = place === undefined ? undefined : (placeName ?? place);
@@ -109,10 +107,10 @@ export function escalationInWords({ afterMs, place, placeName, mention }: Escala
   return `An outage that nobody acknowledges within ${inWords(afterMs)} ${what}`;
 }
 
-const mentionInWords = ({ id, name, isPerson }: Mention & { isPerson?: boolean | undefined }) =>
+const mentionInWords = ({ id, name, isPerson }: Mention & { isPerson?: boolean }) =>
   name ?? `${isPerson ? 'the person' : 'the group'} with id ${id}`;
 
-/** The group or role that a text means on a platform; `undefined` when it means none. Pure. */
+/** `undefined` if the text is no mention. Pure. */
 export function readMention(
   text: string,
   { pattern }: NonNullable<PlatformTraits['mention']>,

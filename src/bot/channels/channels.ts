@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { maskedTarget } from '../../contracts/secret-values.ts';
 import type { Store } from '../../store/store.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type GonePlaces, type Place, parsePlace, placeKey } from '../shared/place.ts';
@@ -10,22 +9,21 @@ import {
   settingsInSentences,
 } from './channel-settings.ts';
 
-/** What is needed of a monitor to decide who hears of it. */
+/** The fields of a monitor that subscriptions look at. */
 const StoredRef = z.object({ id: z.string(), name: z.string(), target: z.string() });
 export interface MonitorRef extends z.infer<typeof StoredRef> {
-  /** Places that its file names: they hear of it whatever they asked for, in their one-word form. */
-  channels?: readonly string[] | undefined;
+  /** Place keys from the monitors file, which always get its alerts. */
+  channels?: readonly string[];
 }
 
-/** Which alerts a channel hears. A filter is a text contained in a monitor's name or target, whatever the case. */
+/** Subscription of a channel. A filter matches a part of a monitor's name or target, ignoring case. */
 const Subscription = z.object({
-  /** Monitors added in this channel. */
   added: z.array(StoredRef),
   all: z.boolean(),
   filters: z.array(z.string()),
-  /** Filters of what is not heard although `all` or a filter says so. */
+  /** Filters that exclude monitors. */
   except: z.array(z.string()),
-  /** How it is told. They stay when it is to hear nothing: who may not set a mention must not be able to lose it. */
+  /** Kept when alerts are turned off. Otherwise anyone could remove a mention by turning alerts off. */
   settings: ChannelSettings.optional(),
 });
 type Subscription = z.infer<typeof Subscription>;
@@ -35,10 +33,9 @@ const NO_SUBSCRIPTION: Subscription = { added: [], all: false, filters: [], exce
 const MAX_ADDED = 2000;
 const MAX_FILTERS = 50;
 
-/** The alerts each channel hears. */
 export type Channels = ReturnType<typeof createChannels>;
 
-/** Subscriptions in the store, one document a channel. */
+/** One document per channel. */
 export function createChannels(store: Store) {
   const collection = store.collection<Subscription>({
     name: 'channels',
@@ -47,7 +44,7 @@ export function createChannels(store: Store) {
     whenCorrupt: 'refuse',
   });
   return {
-    /** Subscribes a channel to one monitor. Throws `CommandError` when it has too many. */
+    /** Subscribes a channel to one monitor. Throws `CommandError` if it has too many. */
     async add(place: Place, monitor: MonitorRef) {
       await collection.update(placeKey(place), (current = NO_SUBSCRIPTION) => {
         const others = current.added.filter(({ id }) => id !== monitor.id);
@@ -61,8 +58,8 @@ export function createChannels(store: Store) {
       });
     },
     /**
-     * Changes what a channel hears (alerts on or off: those that match the filter, or all), how it is told, or both at once.
-     * Throws `CommandError`, with nothing changed, when it has too many filters.
+     * Changes the subscription (on or off, for a filter or all), the settings, or both. Throws `CommandError`, with
+     * nothing changed, if there are too many filters.
      */
     async change(
       place: Place,
@@ -77,20 +74,7 @@ export function createChannels(store: Store) {
         return { ...heard, settings: changedSettings(current.settings, settings) };
       });
     },
-    /** Hides the secrets of targets that an older version stored, in the version of a document before too. */
-    async hideSecrets() {
-      const isPlain = ({ added }: Subscription) =>
-        added.some(({ target }) => maskedTarget(target) !== target);
-      for (const { id, document } of await collection.list()) {
-        if (!isPlain(document)) continue;
-        await collection.erase(id, (current) => {
-          if (current === undefined || !isPlain(current)) return current;
-          const added = current.added.map((one) => ({ ...one, target: maskedTarget(one.target) }));
-          return { ...current, added };
-        });
-      }
-    },
-    /** Forgets channels; resolves to those that heard of anything, in their one-word form. */
+    /** Resolves to the place keys of removed channels that had alerts. */
     async forgetPlaces(gone: GonePlaces) {
       const heard = new Set<string>();
       await collection.eraseAll((place, hearing) => {
@@ -100,7 +84,7 @@ export function createChannels(store: Store) {
       });
       return [...heard];
     },
-    /** The alerts and reports of a channel, in sentences; `always` if the settings of the program name it for every alert. */
+    /** Describes the alerts and reports of a channel. Use `always` for channels in ALERT_CHANNELS. */
     async describe(place: Place, { always = false } = {}) {
       const subscription = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
       const { report, ...alerting } = subscription.settings ?? {};
@@ -112,28 +96,27 @@ export function createChannels(store: Store) {
         ...settingsInSentences(report ? { report } : {}),
       ].join(' ');
     },
-    /** A function that tells whether a channel hears of a monitor, as subscribed now. */
+    /** Resolves to a test of monitors, with the current subscription. */
     async hears(place: Place) {
       const key = placeKey(place);
       const hears = isSubscribedTo((await collection.get(key)) ?? NO_SUBSCRIPTION);
       return (monitor: MonitorRef) => monitor.channels?.includes(key) === true || hears(monitor);
     },
-    /** Whether a channel hears of anything. */
     async isSubscribed(place: Place) {
       return isSubscribed((await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION);
     },
-    /** How a channel is told, by its one-word form. */
+    /** By place key. */
     async settingsOf(place: string) {
       return (await collection.get(place))?.settings ?? {};
     },
-    /** A function that tells how channels are told, as set now. */
+    /** Resolves to a function with the current settings of all channels. */
     async settings() {
       const all = new Map(
         (await collection.list()).map(({ id, document }) => [id, document.settings]),
       );
       return (place: string) => all.get(place) ?? {};
     },
-    /** The channels that are told how their monitors did, and when. */
+    /** Channels with a report. */
     async schedules() {
       return (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
@@ -141,14 +124,14 @@ export function createChannels(store: Store) {
         return place && schedule ? [{ place, schedule }] : [];
       });
     },
-    /** The channels that hear of anything. */
+    /** Channels with any alerts. */
     async places() {
       return (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
         return place && isSubscribed(document) ? [place] : [];
       });
     },
-    /** A function that tells which channels hear of a monitor, as subscribed now. */
+    /** Resolves to a function that finds the channels of a monitor, with the current subscriptions. */
     async subscribers() {
       const hearings = (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
@@ -162,13 +145,13 @@ export function createChannels(store: Store) {
   };
 }
 
-/** The places that files name for monitors, each once. */
+/** Channels that the monitors file names, each once. */
 export function placesNamedBy(monitors: ReadonlyArray<Pick<MonitorRef, 'channels'>>): Place[] {
   const named = new Set(monitors.flatMap(({ channels }) => channels ?? []));
   return [...named].flatMap((name) => parsePlace(name) ?? []);
 }
 
-/** Whether a monitor's name or target contains the text, whatever the case. */
+/** Compares name and target, ignoring case. */
 export function matches(monitor: MonitorRef, filter: string): boolean {
   const text = filter.toLowerCase();
   return monitor.name.toLowerCase().includes(text) || monitor.target.toLowerCase().includes(text);

@@ -4,28 +4,28 @@ import type { Store } from '../../store/store.ts';
 import type { Invocation } from '../shared/invocation.ts';
 import { type GonePlaces, parsePlace, placeKey } from '../shared/place.ts';
 
-/** Where a person asked, typed a command or pressed a button, the last place last. */
+/** Channels in which a person spoke to Askwatch, the last one last. */
 const Visits = z.object({ visits: z.array(z.object({ place: z.string(), atMs: z.number() })) });
 type Visits = z.infer<typeof Visits>;
 
 /**
- * The places of each person: those where they themselves said something to Askwatch. So nobody is told of a place that
- * they never were in, and no platform has to be asked who is where.
+ * The channels in which each person spoke to Askwatch. They show only channels that the person was in, without asking
+ * the platform.
  */
 export type PersonPlaces = ReturnType<typeof createPersonPlaces>;
 
 const DAY_MS = 86_400_000;
 const KEEP_MS = 90 * DAY_MS;
 const MAX_PLACES = 50;
-/** Ids come from outside; longer ones are nobody's. */
+/** No platform has longer ids. */
 const MAX_ID = 200;
-/** What was noted today, in memory, so that it is not written again and again. */
+/** Bounds the memory of today's visits, which saves writes. */
 const MAX_NOTED = 10_000;
 
 export function createPersonPlaces(
   store: Store,
   options: {
-    /** Whether a person has a home on a platform: places are kept for those alone. */
+    /** Only platforms with a home need this. */
     hasHomes(platform: string): boolean;
     log: Logger;
     nowMs?: () => number;
@@ -59,7 +59,7 @@ export function createPersonPlaces(
   }
 
   return {
-    /** Notes where something was said. Never throws: what cannot be noted is logged. */
+    /** Never throws. Failures are logged. */
     async note({ place, person }: Pick<Invocation, 'place' | 'person'>) {
       if (!hasHomes(place.platform) || person.id.length > MAX_ID) return;
       const id = `${place.platform}:${person.id}`;
@@ -77,7 +77,7 @@ export function createPersonPlaces(
         );
       }
     },
-    /** Where somebody was in the last 90 days, the last place first. */
+    /** The last 90 days, the last place first. */
     async of(platform: string, person: string) {
       const { visits = [] } = (await collection.get(`${platform}:${person}`)) ?? {};
       return visits
@@ -85,13 +85,11 @@ export function createPersonPlaces(
         .toReversed()
         .flatMap(({ place }) => parsePlace(place) ?? []);
     },
-    /** Forgets who was in places that are gone. */
     async forgetPlaces(gone: GonePlaces) {
       await keepOnly(({ place }) => !gone.has(place));
-      // Who is there again is noted again.
+      // People who are still there are noted again.
       noted.clear();
     },
-    /** Forgets what is older. */
     forgetOld: () => keepOnly(isKept),
   };
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { CommandError } from '../shared/errors.ts';
 
-/** Hours of every day in which a channel is left alone, by the clocks of a time zone. */
+/** Daily quiet hours of a channel in a time zone. */
 export const QuietHours = z.object({
-  /** Minutes of the day, 0 to 1439. At `to` it is loud again; `to` before `from` is on the next day. */
+  /** Minutes of the day, 0 to 1439. `to` is no longer quiet. If `to` is before `from`, it is on the next day. */
   fromMinute: z.int().min(0).max(1439),
   toMinute: z.int().min(0).max(1439),
-  /** As IANA names it. */
+  /** IANA name. */
   zone: z.string(),
 });
 export type QuietHours = z.infer<typeof QuietHours>;
@@ -15,8 +15,8 @@ const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
 
 /**
- * When the quiet time of this moment is over; `undefined` when it is loud. It is quiet whenever the clocks of the zone show
- * a time from `from` on and before `to`, also when they are set: an hour that is shown twice is quiet twice. Pure.
+ * End of the quiet hours, or `undefined` outside of them. Hours follow the clocks of the zone: an hour that the clocks
+ * repeat is quiet twice. Pure.
  */
 export function quietUntilMs(hours: QuietHours, nowMs: number): number | undefined {
   const { toMinute, zone } = hours;
@@ -26,20 +26,20 @@ export function quietUntilMs(hours: QuietHours, nowMs: number): number | undefin
     const leftMinutes = (toMinute - minuteOfDay(zone, fromMs) + DAY_MINUTES) % DAY_MINUTES;
     const untilMs = fromMs + leftMinutes * MINUTE_MS;
     if (minuteOfDay(zone, untilMs) === toMinute) return untilMs;
-    // The clocks are set before that.
+    // The clocks change before that.
     fromMs = setAtMs(zone, fromMs, untilMs);
     if (!isQuietAt(hours, fromMs)) return fromMs;
   }
 }
 
-/** The hours as people write them: `22:00–07:00`. */
+/** `22:00–07:00` */
 export function quietWords({ fromMinute, toMinute }: QuietHours): string {
   return `${clockWords(fromMinute)}–${clockWords(toMinute)}`;
 }
 
 const TIME_OF_DAY = /^(\d{1,2})(?::(\d{2}))?\s?(am|pm)?$/i;
 
-/** The minute of the day of `9:00`, `09:00` or `9am`; 1440 of `24:00`, which ends a day. `undefined` for other texts. Pure. */
+/** Minute of the day for `9:00`, `09:00` or `9am`, and 1440 for `24:00`. `undefined` for other texts. Pure. */
 export function readTimeOfDay(text: string): number | undefined {
   const [, hours, minutes, half] = TIME_OF_DAY.exec(text) ?? [];
   if (minutes === undefined && half === undefined) return undefined;
@@ -50,7 +50,7 @@ export function readTimeOfDay(text: string): number | undefined {
   return Number(minutes ?? 0) < 60 && minute <= DAY_MINUTES ? minute : undefined;
 }
 
-/** The minutes of the day in a text such as `22:00-07:00` or `22-7`; `undefined` when there are none, or no time between. Pure. */
+/** Minutes of the day for `22:00-07:00` or `22-7`. `undefined` for other texts and for an empty range. Pure. */
 export function readHours(text: string): Omit<QuietHours, 'zone'> | undefined {
   const [from = '', to = '', ...more] = text.split(/\s*(?:-|–|—|to)\s*/i);
   if (more.length > 0) return undefined;
@@ -64,9 +64,9 @@ export function readHours(text: string): Omit<QuietHours, 'zone'> | undefined {
   return { fromMinute, toMinute };
 }
 
-/** A time zone in the letter case of its name; `undefined` when there is no such zone. Pure. */
+/** Corrects the case of a zone's name. `undefined` if there is no such zone. Pure. */
 export function readZone(text: string): string | undefined {
-  // What Node takes besides are fixed distances such as +02:00, which know no daylight saving.
+  // Node also accepts offsets such as +02:00, which have no daylight saving.
   if (!/^[a-z][a-z0-9_+/-]*$/i.test(text)) return undefined;
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions();
@@ -77,7 +77,7 @@ export function readZone(text: string): string | undefined {
   }
 }
 
-/** The time zone that is meant, as IANA names it. Throws a `CommandError` if there is no such zone. */
+/** Throws `CommandError` if there is no such zone. */
 export function zoneIn(text: string): string {
   const zone = readZone(text);
   if (zone !== undefined) return zone;
@@ -87,7 +87,7 @@ export function zoneIn(text: string): string {
   );
 }
 
-/** `09:00`, of a minute of the day. */
+/** `09:00` */
 export const clockWords = (minute: number) =>
   [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':');
 
@@ -98,7 +98,7 @@ function isQuietAt({ fromMinute, toMinute, zone }: QuietHours, atMs: number): bo
     : minute >= fromMinute || minute < toMinute;
 }
 
-/** The first minute after `fromMs` with the distance from UTC that the zone has at `untilMs`. */
+/** The first minute after `fromMs` with the offset of `untilMs`. */
 function setAtMs(zone: string, fromMs: number, untilMs: number): number {
   const after = offsetMinutes(zone, untilMs);
   let before = fromMs;
@@ -111,13 +111,13 @@ function setAtMs(zone: string, fromMs: number, untilMs: number): number {
   return at;
 }
 
-/** How far the clocks of the zone are from UTC, within a day: enough to tell two distances apart. */
+/** Offset from UTC within a day, enough to compare two. */
 function offsetMinutes(zone: string, atMs: number): number {
   const utcMinute = Math.floor(atMs / MINUTE_MS) % DAY_MINUTES;
   return (minuteOfDay(zone, atMs) - utcMinute + DAY_MINUTES) % DAY_MINUTES;
 }
 
-/** Made once for each zone: it takes a hundred times as long as its use. */
+/** Creating a format takes a hundred times as long as using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function minuteOfDay(zone: string, atMs: number): number {

@@ -25,7 +25,7 @@ const NOT_REMEMBERED =
 
 /** An answer as it is known where somebody sees it, in the thread that remembers it; `undefined` when it is not. */
 async function ratedIn(
-  { answer, private: isPrivate }: { answer: string; private?: boolean | undefined },
+  { answer, private: isPrivate }: { answer: string; private?: boolean },
   thread: string | undefined,
   {
     ask,

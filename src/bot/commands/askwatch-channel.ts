@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { SYSTEM_PROMPT } from '../ask/ask.ts';
 import { budgetInWords, readBudget } from '../ask/budgets.ts';
 import { chatModels, isServed, nameBeside, nameOf } from '../ask/catalog.ts';
 import { conversationKey } from '../ask/conversations.ts';
+import { SYSTEM_PROMPT } from '../ask/write-answer.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker, toEveryone } from '../shared/invocation.ts';

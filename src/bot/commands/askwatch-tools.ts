@@ -6,7 +6,7 @@ import { placeKey } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { differences } from '../tools/others/definition.ts';
-import type { ChangedTool, ServerState } from '../tools/others/other-tools.ts';
+import type { ChangedTool, ServerState } from '../tools/others/known-server.ts';
 import { command, type Once, requiredText } from './command.ts';
 
 const right: Right = {

@@ -4,7 +4,7 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { type DurationRange, durationProblem, readDuration } from '../../contracts/duration.ts';
 import type { Ask } from '../ask/ask.ts';
 import type { Budgets } from '../ask/budgets.ts';
-import type { Catalog } from '../ask/catalog.ts';
+import type { ModelCatalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -17,7 +17,7 @@ import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
 import type { PlatformTraits } from '../shared/platform-traits.ts';
 import type { Right } from '../shared/rights.ts';
-import type { Handling } from '../shared/seen-invocations.ts';
+import type { StoredHandling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { SharedFile } from '../shared/shared-file.ts';
 import type { OtherTools } from '../tools/others/other-tools.ts';
@@ -96,7 +96,7 @@ export interface Once {
 /** What a form is opened with. */
 export interface FormCall extends Omit<Call, 'invocation' | 'handling'> {
   /** The thread of the button that opens it. */
-  thread?: string | undefined;
+  thread?: string;
   carried: Record<string, string>;
 }
 
@@ -185,8 +185,8 @@ function readFields(declared: Command): Field[] {
     kind: kindOf(property),
     required: schema.required?.includes(name) ?? false,
     choices: property.enum ?? [],
-    ...(property.minimum === undefined ? {} : { min: property.minimum }),
-    ...(property.maximum === undefined ? {} : { max: property.maximum }),
+    min: property.minimum,
+    max: property.maximum,
   }));
 }
 
@@ -210,7 +210,7 @@ export function usageOf(declared: Command): string {
 /** What a command's `run` is given besides its input. */
 export interface Call {
   invocation: Invocation;
-  handling: Handling;
+  handling: StoredHandling;
   place: Place;
   person: Person;
   commands: readonly Command[];
@@ -220,7 +220,7 @@ export interface Call {
   settings: BotSettings;
   monitoring: MonitoringClient;
   ask: Ask;
-  catalog: Catalog;
+  catalog: ModelCatalog;
   channels: Channels;
   channelDefaults: ChannelDefaults;
   usageLog: UsageLog;

@@ -11,7 +11,7 @@ import {
 } from '../shared/invocation.ts';
 import { type Person, type Place, placeKey } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
-import type { Handling, openPressed, SeenInvocations } from '../shared/seen-invocations.ts';
+import type { openPressed, SeenInvocations, StoredHandling } from '../shared/seen-invocations.ts';
 import { shortened } from '../shared/text-format.ts';
 import { askAboutCommand } from './ask-about.ts';
 import { askCommand } from './ask-command.ts';
@@ -36,7 +36,7 @@ export type OpenForm = (
   where: {
     place: Place;
     person: Person;
-    thread?: string | undefined;
+    thread?: string;
     carried?: Record<string, string>;
   },
 ) => Promise<{ begin: FormBegin } | { card: Card }>;
@@ -54,7 +54,7 @@ export interface PressedForm {
  */
 export type FormOfPress = (
   request: Invocation['request'],
-  whereOf: () => Promise<{ place: Place; person: Person; thread?: string | undefined }>,
+  whereOf: () => Promise<{ place: Place; person: Person; thread?: string }>,
 ) => Promise<PressedForm | undefined>;
 
 /** The one door: refuses repeats, finds the command, checks its input, runs it. */
@@ -63,7 +63,7 @@ export function createDispatch(
   options: {
     seenInvocations: SeenInvocations;
     pressed: ReturnType<typeof openPressed>;
-    unfinished: Pick<UnfinishedAnswers, 'noted'>;
+    unfinished: Pick<UnfinishedAnswers, 'track'>;
   },
 ): Dispatch {
   const { seenInvocations, pressed, unfinished } = options;
@@ -108,7 +108,7 @@ export function createDispatch(
     }
   }
 
-  async function answer(invocation: Invocation, handling: Handling): Promise<CommandResult> {
+  async function answer(invocation: Invocation, handling: StoredHandling): Promise<CommandResult> {
     const asked = read(invocation.request, services);
     if ('card' in asked) return toAsker(asked.card);
     const { command, values } = asked;
@@ -132,7 +132,7 @@ export function createDispatch(
   }
 
   return async (invocation, onStored) => {
-    let handling: Handling | undefined;
+    let handling: StoredHandling | undefined;
     try {
       handling = await seenInvocations.once(invocation, kindOf(invocation.request));
       onStored?.();
@@ -141,7 +141,7 @@ export function createDispatch(
       return toAsker(failedCard('could not store an invocation, so nothing was done', error, log));
     }
     const reply = await answer(invocation, handling);
-    if (reply.kind === 'answer') return unfinished.noted(reply, invocation, handling);
+    if (reply.kind === 'answer') return unfinished.track(reply, invocation, handling);
     await marked(seenInvocations.finish(invocation.id));
     return reply;
   };
@@ -293,7 +293,7 @@ function createPressClaims(pressed: ReturnType<typeof openPressed>, marked: Mark
       const before = first.get(id);
       // Known before it is durable: another press may come meanwhile.
       remember(id, invocation);
-      if (!(await pressed.once(id))) {
+      if (!(await pressed.claim(id))) {
         if (before) first.set(id, before);
         else first.delete(id);
         return { second: once && second(id, once, invocation) };
@@ -303,7 +303,7 @@ function createPressClaims(pressed: ReturnType<typeof openPressed>, marked: Mark
         finish: () => marked(pressed.finish(id, all.keepMs)),
         async giveBack() {
           first.delete(id);
-          await marked(pressed.giveBack(id));
+          await marked(pressed.release(id));
         },
       };
     },

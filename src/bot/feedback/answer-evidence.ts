@@ -3,24 +3,23 @@ import { withinBytes } from '../../contracts/within-bytes.ts';
 import type { Store } from '../../store/store.ts';
 import type { GonePlaces } from '../shared/place.ts';
 
-/** One call of a tool for an answer. */
+/** One tool call of an answer. */
 export const EvidenceCall = z.object({
   tool: z.string(),
-  /** As it was called: JSON, unless a model wrote something else. */
+  /** JSON, unless a model wrote something else. */
   input: z.string(),
-  /** As it was given to whoever called. */
   result: z.string(),
 });
 export type EvidenceCall = z.infer<typeof EvidenceCall>;
 
-/** What was looked up for the last answers of a thread. */
+/** Look-ups of the last answers of a thread. */
 const Evidence = z.object({
-  /** In its one-word form. */
+  /** Key of the place. */
   place: z.string(),
   answers: z.array(z.object({ id: z.string(), atMs: z.number(), calls: z.array(EvidenceCall) })),
 });
 
-/** A thread, with its place in the one-word form. */
+/** A thread with the key of its place. */
 export interface ThreadAt {
   place: string;
   thread: string;
@@ -28,16 +27,16 @@ export interface ThreadAt {
 
 const keyOf = ({ place, thread }: ThreadAt) => `${place}:${thread}`;
 
-/** Of one thread; whoever rates an older answer rates its words alone. */
+/** Answers of a thread. A rating of an older one is stored without look-ups. */
 const MAX_ANSWERS = 5;
 const KEEP_MS = 86_400_000;
 
-/** Of one answer: more calls than it may have, with what results may take. */
+/** Limits of one answer: more than it can have. */
 const MAX_CALLS = 10;
 const MAX_INPUT_BYTES = 2_000;
 const MAX_RESULTS_BYTES = 20_000;
 
-/** What was looked up for an answer, as far as it is kept: cut to what an answer is given. Pure. */
+/** The calls, cut to what is stored. Pure. */
 export function keptCalls(calls: readonly EvidenceCall[]): EvidenceCall[] {
   let left = MAX_RESULTS_BYTES;
   return calls.slice(0, MAX_CALLS).map(({ tool, input, result }) => {
@@ -48,8 +47,8 @@ export function keptCalls(calls: readonly EvidenceCall[]): EvidenceCall[] {
 }
 
 /**
- * What was looked up for answers that may be rated, kept for a day beside the conversation, which is read with every question:
- * a document for each thread.
+ * Look-ups of answers that may be rated, kept for a day, one document per thread. They aren't part of the conversation because
+ * that is read with every question.
  */
 export function createAnswerEvidence(store: Pick<Store, 'collection'>) {
   const collection = store.collection({
@@ -64,11 +63,11 @@ export function createAnswerEvidence(store: Pick<Store, 'collection'>) {
       if (calls.length === 0) return;
       await collection.update(keyOf(at), (current) => {
         const others = (current?.answers ?? []).filter((one) => one.id !== id && isKept(one));
-        const own = { id, atMs: Date.now(), calls: keptCalls(calls) };
-        return { place: at.place, answers: [...others, own].slice(-MAX_ANSWERS) };
+        const answer = { id, atMs: Date.now(), calls: keptCalls(calls) };
+        return { place: at.place, answers: [...others, answer].slice(-MAX_ANSWERS) };
       });
     },
-    /** None for an answer of which nothing is known any more. */
+    /** Empty if nothing is stored any more. */
     async of(at: ThreadAt, id: string): Promise<EvidenceCall[]> {
       const found = (await collection.get(keyOf(at)))?.answers.find((one) => one.id === id);
       return found && isKept(found) ? found.calls : [];

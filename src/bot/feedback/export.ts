@@ -4,21 +4,21 @@ import type { Case, Feedback } from './feedback.ts';
 
 /** Which rated answers are exported. */
 export interface ExportQuery {
-  /** Rated first since then, Unix time. */
-  sinceMs?: number | undefined;
-  /** Only those that somebody rates as bad. */
-  down?: boolean | undefined;
+  /** First rating, Unix time. */
+  sinceMs?: number;
+  /** Only answers with a bad rating. */
+  down?: boolean;
 }
 
-/** What a terminal or a file of code would take for more than text: U+0080 to 9F, ends of lines, directions of writing. */
+/** Characters with a meaning in terminals or code: U+0080 to 9F, line ends, directions of writing. */
 const NOT_PLAIN = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** What stands before `@` in an address: a password, or a name for one. */
+/** User name and password in an address. */
 const CREDENTIALS = /(:\/\/)[^\s/"\\]+@/g;
 
 /**
- * Rated answers as lines of JSON, oldest first. Who rated, where and in which thread is not among it: what is to be learned
- * does not need it. `redact` replaces secrets in a line.
+ * Rated answers as lines of JSON, oldest first, without people, places and threads: learning from them doesn't need those.
+ * `redact` replaces secrets in a line.
  */
 export async function* exportedLines(
   feedback: Pick<Feedback, 'since'>,
@@ -36,7 +36,7 @@ export async function* exportedLines(
 const escaped = (character: string) =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** What a line holds. Without `question` only the ratings are kept: it was answered in private, or no texts are kept. */
+/** One line. `question` is absent if only the ratings are stored: the answer was private, or no texts are kept. */
 function lineOf(id: string, { place, thread, ratings, model, times, atMs, said }: Case) {
   const all = Object.values(ratings);
   const bad = all.filter(({ as }) => as === 'bad');
@@ -73,12 +73,11 @@ function lineOf(id: string, { place, thread, ratings, model, times, atMs, said }
 const inIso = (atMs: number | undefined) =>
   atMs === undefined ? undefined : new Date(atMs).toISOString();
 
-/** What is JSON as that, and all else as the text that it is. */
 function parsed(text: string): unknown {
   try {
     return parseUntrustedJson(text);
   } catch {
-    // A model wrote it, or it was cut.
+    // Written by a model, or cut.
     return text;
   }
 }

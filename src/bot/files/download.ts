@@ -5,15 +5,15 @@ const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Streams what stands at an address; whoever reads may stop at any time. Every hop has to be one that `isAllowed`, before it is
- * asked, and `authorization` goes to the first alone: a redirect may lead anywhere. Throws `FileError`, or the signal's reason.
+ * Streams a file from an address. The reader may stop at any time. Each hop is checked with `isAllowed` before it is requested,
+ * and only the first one gets `authorization`, because a redirect may lead anywhere. Throws `FileError`, or the signal's reason.
  */
 export async function* download(
   address: string,
   options: {
     isAllowed(url: URL): boolean;
     authorization?: string;
-    /** Throws a `FileError` for an answer that is not the file, such as a page to sign in. */
+    /** Throws a `FileError` for a response that isn't the file, such as a sign-in page. */
     check?(answer: Response, url: URL): void;
     signal: AbortSignal;
   },
@@ -39,13 +39,13 @@ export async function* download(
       url = parsed(to, url);
       headers = {};
     } finally {
-      // Of what is not read to its end nothing more is to come.
+      // Ends a download that was not read to its end.
       await answer.body?.cancel().catch(() => {});
     }
   }
 }
 
-/** No name and password in it: they would be sent along. */
+/** `undefined` for an address with a user name or password: they would be sent along. */
 function parsed(address: string, base?: URL): URL | undefined {
   if (!URL.canParse(address, base?.href)) return undefined;
   const url = new URL(address, base);

@@ -1,20 +1,19 @@
-/** What a file is by its first bytes, whatever anybody said of it. */
+/** The kind of a file by its first bytes. Names and media types from outside don't count. */
 export type FileKind =
   | { kind: 'picture'; mediaType: PictureType }
   | { kind: 'pdf' }
   | { kind: 'text' }
-  /** `what` goes on after “it is”. */
+  /** `what` follows “it is”. */
   | { kind: 'other'; what: string };
 
-/** The pictures that models take. Sources: OpenAI and Anthropic, vision guides. */
+/** Images that models accept. Sources: OpenAI and Anthropic, vision guides. */
 export type PictureType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
-/** Bytes that are needed to tell what a file is; a shorter file is all there. */
+/** Bytes that are enough to recognise a file. */
 export const HEAD_BYTES = 4_096;
 
 const ascii = (text: string) => [...text].map((character) => character.charCodeAt(0));
 
-/** Bytes at an offset, which is 0 where none is named. */
 const PICTURES: ReadonlyArray<{ mediaType: PictureType; magic: number[]; at8?: number[] }> = [
   { mediaType: 'image/png', magic: [0x89, ...ascii('PNG\r\n'), 0x1a, 0x0a] },
   { mediaType: 'image/jpeg', magic: [0xff, 0xd8, 0xff] },
@@ -41,30 +40,30 @@ const OTHERS: ReadonlyArray<{ what: string; magic: number[]; at?: number }> = [
   { what: 'a program', magic: [0x7f, ...ascii('ELF')] },
 ];
 
-/** Replacement characters that a text may have where a byte went wrong, of a thousand. */
+/** Invalid characters that a text may have, per thousand. */
 const MAX_WRONG = 10;
 
-/** Tells by the first `HEAD_BYTES` of a file, or all of it, what it is. Pure. */
+/** `head` are the first `HEAD_BYTES` of the file, or all of it. Pure. */
 export function kindOf(head: Uint8Array): FileKind {
   const has = (magic: readonly number[], at = 0) =>
     magic.every((byte, index) => head[at + index] === byte);
   const picture = PICTURES.find(({ magic, at8 = [] }) => has(magic) && has(at8, 8));
   if (picture) return { kind: 'picture', mediaType: picture.mediaType };
   if (has(ascii('%PDF-'))) return { kind: 'pdf' };
-  // A text may begin with two letters that some other kind of file begins with, too.
+  // Before the others, because a text may begin with the two letters of another kind.
   if (isText(head)) return { kind: 'text' };
   const other = OTHERS.find(({ magic, at }) => has(magic, at));
   return { kind: 'other', what: other?.what ?? 'not an image, text file or PDF' };
 }
 
-/** The encoding of a text by the mark at its beginning; UTF-8 without one. */
+/** The encoding by the byte order mark; UTF-8 without one. */
 export function encodingOf(head: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   return head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : 'utf-8';
 }
 
 function isText(head: Uint8Array): boolean {
-  // What a cut at the end leaves of a character is no mistake.
+  // Decoding as a stream accepts an incomplete character at the end.
   const text = new TextDecoder(encodingOf(head)).decode(head, { stream: true });
   let wrong = 0;
   for (const character of text) {
@@ -74,7 +73,7 @@ function isText(head: Uint8Array): boolean {
   return wrong * 1_000 <= text.length * MAX_WRONG;
 }
 
-/** Control characters that no text has, but for white space and the escape sequences that colour logs. */
+/** Control characters apart from white space and the escape sequences that colour logs. */
 function isOddControl(character: string): boolean {
   const code = character.charCodeAt(0);
   return code < 0x20 && !(code >= 0x07 && code <= 0x0d) && code !== ESCAPE;

@@ -5,7 +5,7 @@ import { inWords } from '../shared/text-format.ts';
 import type { PdfMessage, PdfTask } from './pdf-process.ts';
 import type { PdfText } from './read-files.ts';
 
-/** Limits of one PDF; time and memory are those of its process. With the program they fit into 512 MiB. */
+/** Limits of one PDF and its process. Together with the program they fit into 512 MiB. */
 export const PDF_LIMITS = {
   pages: 200,
   characters: 400_000,
@@ -14,7 +14,6 @@ export const PDF_LIMITS = {
   heapMb: 128,
 } as const;
 
-/** PDFs that may wait for their turn. */
 const MAX_WAITING = 16;
 
 const SCANNED = 'it has no text; its pages may be scans. Send images of the pages.';
@@ -24,15 +23,15 @@ const BUSY = 'too many PDFs are being read now. Ask again in a moment.';
 const TOO_MUCH = 'it needs too much memory';
 
 /**
- * Reads the text of PDFs, each in a process of its own, which ends at its limits; the pages read by then are returned. The
- * program of that process is the file next to this one unless `program` names another.
+ * Reads the text of PDFs, each in its own process. At a limit the process ends and the pages so far are returned. `program` is
+ * the built program of that process; without it, the file next to this one.
  */
 export function createPdfReader({
   program = new URL('./pdf-process.js', import.meta.url),
   log,
   ...options
 }: {
-  program?: URL | undefined;
+  program?: URL;
   limits?: Partial<Record<keyof typeof PDF_LIMITS, number>>;
   log: Logger;
 }) {
@@ -41,7 +40,7 @@ export function createPdfReader({
   let waiting = 0;
 
   return {
-    /** The text of a PDF, or of its beginning. Throws a `FileError`, or the signal's reason. */
+    /** Throws a `FileError`, or the signal's reason. */
     async read(bytes: Uint8Array, signal: AbortSignal): Promise<PdfText> {
       if (waiting >= MAX_WAITING) throw new FileError(BUSY);
       waiting += 1;
@@ -56,7 +55,6 @@ export function createPdfReader({
         waiting -= 1;
       }
     },
-    /** Ends the readers that run or wait. */
     stop(): void {
       stopping.abort();
     },

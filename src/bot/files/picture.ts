@@ -6,14 +6,14 @@ const MAX_SIDE = 8_000;
 
 const BROKEN = 'the image is damaged or incomplete. Send it again.';
 
-/** What a picture says of its size, and whether it is there to its end; `undefined` where it says nothing that can be. */
-interface Header {
+/** Size by the file's own header; `isWhole` is false if its end is missing. */
+interface PictureHeader {
   width: number;
   height: number;
   isWhole: boolean;
 }
 
-/** Throws a `FileError` for a picture that is damaged, or larger than models take. Nothing of it is unpacked. Pure. */
+/** Throws a `FileError` for an image that is damaged or larger than models accept. Decodes nothing. Pure. */
 export function checkPicture(bytes: Uint8Array, mediaType: PictureType): void {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const header = headerOf(view, mediaType);
@@ -27,23 +27,23 @@ export function checkPicture(bytes: Uint8Array, mediaType: PictureType): void {
   }
 }
 
-function headerOf(bytes: Buffer, mediaType: PictureType): Header | undefined {
+function headerOf(bytes: Buffer, mediaType: PictureType): PictureHeader | undefined {
   try {
     if (mediaType === 'image/png') return pngHeader(bytes);
     if (mediaType === 'image/jpeg') return jpegHeader(bytes);
     return mediaType === 'image/gif' ? gifHeader(bytes) : webpHeader(bytes);
   } catch (error) {
-    // It ends where a number was to be.
+    // The file ends within a number.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-/** The name of the last chunk of a PNG, as a number. */
+/** Name of the last chunk of a PNG. */
 const IEND = 0x49_45_4e_44;
 
 /** Source: W3C, "Portable Network Graphics", 5.3 and 11.2.2. */
-function pngHeader(bytes: Buffer): Header | undefined {
+function pngHeader(bytes: Buffer): PictureHeader | undefined {
   if (bytes.toString('latin1', 12, 16) !== 'IHDR') return undefined;
   const size = { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
   for (let at = 8; at + 12 <= bytes.length; ) {
@@ -57,7 +57,7 @@ function pngHeader(bytes: Buffer): Header | undefined {
 }
 
 /** Source: ISO 10918-1, B.1.1.2 and B.2.2. */
-function jpegHeader(bytes: Buffer): Header | undefined {
+function jpegHeader(bytes: Buffer): PictureHeader | undefined {
   for (let at = 2; ; ) {
     if (bytes.readUInt8(at) !== 0xff) return undefined;
     const marker = bytes.readUInt8(at + 1);
@@ -73,21 +73,21 @@ function jpegHeader(bytes: Buffer): Header | undefined {
         isWhole: bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > at,
       };
     }
-    // The picture itself, without a word of its size before it.
+    // The image data begins without a size before it.
     if (marker === 0xda || marker === 0xd9) return undefined;
     at += 2 + Math.max(2, bytes.readUInt16BE(at + 2));
   }
 }
 
 /** Source: CompuServe, "Graphics Interchange Format 89a", 18 and 27. */
-function gifHeader(bytes: Buffer): Header {
+function gifHeader(bytes: Buffer): PictureHeader {
   const size = { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
-  // Its trailer; some writers add a few bytes.
+  // The trailer; some writers add a few bytes.
   return { ...size, isWhole: bytes.length > 13 && bytes.lastIndexOf(0x3b) > bytes.length - 64 };
 }
 
 /** Source: RFC 9649, "WebP Container Specification". */
-function webpHeader(bytes: Buffer): Header | undefined {
+function webpHeader(bytes: Buffer): PictureHeader | undefined {
   const isWhole = 8 + bytes.readUInt32LE(4) <= bytes.length;
   const chunk = bytes.toString('latin1', 12, 16);
   if (chunk === 'VP8X') {

@@ -6,74 +6,78 @@ import { type FileKind, HEAD_BYTES, kindOf, type PictureType } from './file-kind
 import { checkPicture } from './picture.ts';
 import { decodeText } from './text-file.ts';
 
-/** What is read at most. With all that may stand beside it in a request, it is less than a gateway takes. */
+/** Together with the rest of a request, this is less than a gateway accepts. */
 export const FILE_LIMITS = {
-  /** Of one question. */
+  /** Per question. */
   files: 8,
-  /** Each, and all that are shown to a model at once. */
+  /** Each image, and all that a model gets at once. */
   pictureBytes: 4_500_000,
   pdfBytes: 10_000_000,
-  /** Of a text, from its beginning. */
+  /** The rest of a text is not read. */
   textBytes: 400_000,
-  /** Of all that is read at once for one question. */
+  /** Everything that is read at once for one question. */
   heldBytes: 24_000_000,
-  /** For one to come. */
   fetchMs: 20_000,
 } as const;
 
 export type FileLimits = Record<keyof typeof FILE_LIMITS, number>;
 
-/** What is in a file, or why that is not known. */
 export type FileContent =
   | { kind: 'picture'; mediaType: PictureType; bytes: number; base64: string }
-  /** `more` says what of it was not read, where that is not all. */
+  /** `more` says which part was not read. */
   | { kind: 'text'; text: string; more?: string }
   | { kind: 'unread'; error: FileError };
 
-/** The text of a PDF. */
 export interface PdfText {
   text: string;
-  /** What of it was not read. */
+  /** The part that was not read. */
   more?: string;
 }
 
-/** Reads files that people sent. */
+/** Bytes of a file with its kind. */
+interface FetchedFile {
+  kind: ReadableKind;
+  bytes: Buffer;
+  isWhole: boolean;
+}
+
+type ReadableKind = Exclude<FileKind, { kind: 'other' }>;
+
+const TOGETHER = 'the files of this question are too large together. Send fewer at a time.';
+
 export type FileReader = ReturnType<typeof createFileReader>;
 
-/** Reads what `open` streams; `readPdf` throws a `FileError` for what it cannot read, and the signal's reason. */
+/** Reads the files that `open` streams. `readPdf` throws a `FileError`, or the signal's reason. */
 export function createFileReader(options: {
   open(place: Place, file: SharedFile, signal: AbortSignal): AsyncIterable<Uint8Array>;
   readPdf(bytes: Uint8Array, signal: AbortSignal): Promise<PdfText>;
-  /** Others than `FILE_LIMITS` has. */
   limits?: Partial<FileLimits>;
   log: Logger;
 }) {
   const { open, readPdf, log } = options;
   const limits: FileLimits = { ...FILE_LIMITS, ...options.limits };
 
-  async function read(
+  async function readOne(
     place: Place,
     file: SharedFile,
     room: { bytes: number },
     signal: AbortSignal,
   ): Promise<FileContent> {
-    const time = new AbortController();
-    const timer = setTimeout(() => time.abort(), limits.fetchMs);
+    const late = AbortSignal.timeout(limits.fetchMs);
+    let isFetched = false;
     try {
-      const both = AbortSignal.any([signal, time.signal]);
-      const fetched = await fetchBytes(open(place, file, both), room);
-      clearTimeout(timer);
-      return await contentOf(fetched, signal);
+      const stream = open(place, file, AbortSignal.any([signal, late]));
+      const fetched = await fetchBytes(stream, room, limits);
+      isFetched = true;
+      return await contentOf(fetched, (bytes) => readPdf(bytes, signal));
     } catch (error) {
       signal.throwIfAborted();
-      return { kind: 'unread', error: fileError(error, time.signal) };
-    } finally {
-      clearTimeout(timer);
+      return { kind: 'unread', error: fileError(error, late.aborted && !isFetched) };
     }
   }
 
-  function fileError(error: unknown, { aborted }: AbortSignal): FileError {
-    if (aborted) {
+  function fileError(error: unknown, isLate: boolean): FileError {
+    if (isLate) {
       const took = `it took longer than ${inWords(limits.fetchMs)} to download.`;
       return new FileError(`${took} Ask again in a moment.`, { cause: error });
     }
@@ -83,75 +87,75 @@ export function createFileReader(options: {
     return new FileError(text, { cause: error });
   }
 
-  /** All of a picture or a PDF, or as much of a text as is read; leaves the stream when it knows enough. */
-  async function fetchBytes(stream: AsyncIterable<Uint8Array>, room: { bytes: number }) {
-    const parts: Uint8Array[] = [];
-    let length = 0;
-    let kind: Readable | undefined;
-    let isWhole = true;
-    for await (const part of stream) {
-      room.bytes -= part.length;
-      if (room.bytes < 0) throw new FileError(TOGETHER);
-      parts.push(part);
-      length += part.length;
-      if (length >= HEAD_BYTES) kind ??= readable(Buffer.concat(parts));
-      isWhole = kind === undefined || length <= most(kind);
-      if (!isWhole) break;
-    }
-    if (length === 0) throw new FileError('it is empty.');
-    const bytes = Buffer.concat(parts);
-    kind ??= readable(bytes);
-    isWhole &&= length <= most(kind);
-    if (!isWhole && kind.kind !== 'text') throw tooLarge(kind, most(kind));
-    return { kind, bytes: bytes.subarray(0, most(kind)), isWhole };
-  }
-
-  const most = ({ kind }: Readable) =>
-    ({ picture: limits.pictureBytes, pdf: limits.pdfBytes, text: limits.textBytes })[kind];
-
-  async function contentOf(
-    { kind, bytes, isWhole }: Awaited<ReturnType<typeof fetchBytes>>,
-    signal: AbortSignal,
-  ): Promise<FileContent> {
-    if (kind.kind === 'pdf') return { kind: 'text', ...(await readPdf(bytes, signal)) };
-    if (kind.kind === 'text') {
-      const text = decodeText(bytes, { isWhole });
-      return { kind: 'text', text, ...(!isWhole && { more: 'the file continues after that' }) };
-    }
-    checkPicture(bytes, kind.mediaType);
-    const { mediaType } = kind;
-    return { kind: 'picture', mediaType, bytes: bytes.length, base64: bytes.toString('base64') };
-  }
-
   return {
-    /** What is in each, in their order, all read at once. Throws only the signal's reason. */
+    /** Reads all files at once; contents are in the same order. Throws only the signal's reason. */
     async read(
       place: Place,
       files: readonly SharedFile[],
       signal: AbortSignal,
     ): Promise<FileContent[]> {
       const room = { bytes: limits.heldBytes };
-      return await Promise.all(files.map((file) => read(place, file, room, signal)));
+      return await Promise.all(files.map((file) => readOne(place, file, room, signal)));
     },
   };
 }
 
-type Readable = Exclude<FileKind, { kind: 'other' }>;
+/** Fetches a whole image or PDF, or the beginning of a text; stops as soon as more would be too much. */
+async function fetchBytes(
+  stream: AsyncIterable<Uint8Array>,
+  room: { bytes: number },
+  limits: FileLimits,
+): Promise<FetchedFile> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  let kind: ReadableKind | undefined;
+  let isWhole = true;
+  for await (const part of stream) {
+    room.bytes -= part.length;
+    if (room.bytes < 0) throw new FileError(TOGETHER);
+    parts.push(part);
+    length += part.length;
+    if (length >= HEAD_BYTES) kind ??= readableKind(Buffer.concat(parts));
+    isWhole = kind === undefined || length <= maxBytes(kind, limits);
+    if (!isWhole) break;
+  }
+  if (length === 0) throw new FileError('it is empty.');
+  const bytes = Buffer.concat(parts);
+  kind ??= readableKind(bytes);
+  const max = maxBytes(kind, limits);
+  isWhole &&= length <= max;
+  if (!isWhole && kind.kind !== 'text') throw tooLarge(kind, max);
+  return { kind, bytes: bytes.subarray(0, max), isWhole };
+}
 
-const TOGETHER = 'the files of this question are too large together. Send fewer at a time.';
+const maxBytes = ({ kind }: ReadableKind, limits: FileLimits) =>
+  ({ picture: limits.pictureBytes, pdf: limits.pdfBytes, text: limits.textBytes })[kind];
 
-/** Throws a `FileError` for what models cannot take. */
-function readable(head: Uint8Array): Readable {
+/** Throws a `FileError` for files that models can't read. */
+function readableKind(head: Uint8Array): ReadableKind {
   const kind = kindOf(head.subarray(0, HEAD_BYTES));
   if (kind.kind !== 'other') return kind;
-  const { what } = kind;
   throw new FileError(
-    `it is ${what}. Askwatch reads PNG, JPEG, WebP and GIF images, text files and PDFs.`,
+    `it is ${kind.what}. Askwatch reads PNG, JPEG, WebP and GIF images, text files and PDFs.`,
   );
 }
 
-function tooLarge({ kind }: Readable, max: number): FileError {
+function tooLarge({ kind }: ReadableKind, max: number): FileError {
   const advice =
     kind === 'picture' ? 'Make it smaller, or crop it.' : 'Send only the part that matters.';
   return new FileError(`it is larger than ${max / 1_000_000} MB. ${advice}`);
+}
+
+async function contentOf(
+  { kind, bytes, isWhole }: FetchedFile,
+  readPdf: (bytes: Uint8Array) => Promise<PdfText>,
+): Promise<FileContent> {
+  if (kind.kind === 'pdf') return { kind: 'text', ...(await readPdf(bytes)) };
+  if (kind.kind === 'text') {
+    const more = isWhole ? undefined : 'the file continues after that';
+    return { kind: 'text', text: decodeText(bytes, { isWhole }), more };
+  }
+  const { mediaType } = kind;
+  checkPicture(bytes, mediaType);
+  return { kind: 'picture', mediaType, bytes: bytes.length, base64: bytes.toString('base64') };
 }

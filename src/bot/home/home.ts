@@ -24,51 +24,49 @@ import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
 
-/** What a person's home shows. */
+/** A person's home page in Slack. */
 export interface Home {
-  /** What is down now. */
+  /** The monitors that are down. */
   now: Card;
-  /** How to begin, for those who have nothing yet. */
+  /** For people without monitors or channels. */
   help?: Card;
-  /** The channels where this person spoke to Askwatch, the last first. */
+  /** Channels where this person used Askwatch, newest first. */
   channels: HomeChannel[];
-  /** Those that are left out. */
+  /** Number of channels that are left out. */
   more: number;
 }
 
-/** A channel as a home shows it, with what this person may change there. */
+/** A channel with the settings that this person may change. */
 export interface HomeChannel {
   place: Place;
   parts: CardPart[];
   actions: CardAction[];
 }
 
-/** Whose home it is. */
 export interface HomeOwner {
   platform: string;
   id: string;
-  /** The person as they stand in one of their places; undefined for one that this home does not show. */
+  /** The person with their rights in a place; `undefined` for a place that this home doesn't show. */
   at(place: Place): Promise<Person | undefined>;
 }
 
-/** A form that a home opens, or what is said in its place. */
+/** A form that a home opens, or a card with the reason why it can't. */
 export type HomeForm = { command: Command; place: Place; begin: FormBegin } | { card: Card };
 
-/** What people see and change in their homes. */
 export type Homes = ReturnType<typeof createHomes>;
 
-/** What a button of a home does. */
+/** Command of a home's buttons. */
 export const HOME_FORM = 'home form';
 
 const MAX_CHANNELS = 15;
-/** Of the alerts that a channel hears, and of its prompt. */
+/** Characters of a channel's alert settings, and of its prompt. */
 const MAX_TEXT = 500;
 
-/** Monitors that are DOWN and shown one by one. */
+/** Monitors that are down and shown one by one. */
 const MAX_SHOWN = 20;
-/** A home waits no longer for the service. */
+/** Time limit for the monitoring service. */
 const ASK_MS = 5_000;
-/** Many people may open their homes at one moment: they are shown the same poll. */
+/** People who open their homes at the same time see the same list. */
 const KEEP_MS = 5_000;
 
 const FORMS = [
@@ -117,8 +115,7 @@ export function createHomes(
     }
   }
 
-  /** Those of the owner's places that their home shows, with who they are there. */
-  async function theirs(owner: HomeOwner) {
+  async function shownPlaces(owner: HomeOwner) {
     const all = await places.of(owner.platform, owner.id);
     const known = await Promise.all(
       all.map(async (place) => ({ place, person: await owner.at(place) })),
@@ -126,18 +123,20 @@ export function createHomes(
     return known.flatMap(({ place, person }) => (person ? [{ place, person }] : []));
   }
 
-  /** The model that answers where nobody chose one. */
-  async function standardModel(): Promise<string> {
+  async function defaultModel(): Promise<string> {
     const chosen = await catalog.chatModel().catch(() => undefined);
     return chosen?.id ?? settings.askModel ?? 'unknown';
   }
 
-  async function channelAt({ place, person }: { place: Place; person: Person }, standard: string) {
+  async function channelAt(
+    { place, person }: { place: Place; person: Person },
+    defaultName: string,
+  ): Promise<HomeChannel> {
     const { model, prompt } = await channelDefaults.of(place);
     const always = settings.alertPlaces.some((other) => placeKey(other) === placeKey(place));
     const part = factsPart(
       { label: 'Alerts', value: shortened(await channels.describe(place, { always }), MAX_TEXT) },
-      { label: 'Model', value: model ?? `${standard} (default)` },
+      { label: 'Model', value: model ?? `${defaultName} (default)` },
       {
         label: 'Prompt',
         value: prompt === undefined ? 'default' : shortened(prompt, MAX_TEXT),
@@ -146,7 +145,7 @@ export function createHomes(
     return { place, parts: [part], actions: await changesFor(person, place) };
   }
 
-  /** The buttons of a channel for somebody; where its name is too long for a button, typing is the way. */
+  /** Buttons for the forms that this person may use; none if the channel's name is too long for a button. */
   async function changesFor(person: Person, place: Place): Promise<CardAction[]> {
     const asker = { person, place, settings };
     const actions = FORMS.map(async ({ label, command: { name, right } }) => {
@@ -157,17 +156,17 @@ export function createHomes(
     return (await Promise.all(actions)).flat().filter(isCarried);
   }
 
-  async function made(owner: HomeOwner): Promise<Home> {
-    const [{ card, isEmpty }, all, standard] = await Promise.all([
+  async function build(owner: HomeOwner): Promise<Home> {
+    const [{ card, isEmpty }, all, defaultName] = await Promise.all([
       now(),
-      theirs(owner),
-      standardModel(),
+      shownPlaces(owner),
+      defaultModel(),
     ]);
     const shown = all.slice(0, MAX_CHANNELS);
     return {
       now: card,
-      ...((isEmpty || all.length === 0) && { help: HELP }),
-      channels: await Promise.all(shown.map((one) => channelAt(one, standard))),
+      help: isEmpty || all.length === 0 ? HELP : undefined,
+      channels: await Promise.all(shown.map((one) => channelAt(one, defaultName))),
       more: all.length - shown.length,
     };
   }
@@ -176,19 +175,19 @@ export function createHomes(
     /** Never throws. */
     async of(owner: HomeOwner): Promise<Home> {
       try {
-        return await made(owner);
+        return await build(owner);
       } catch (error) {
         const now = failedCard('could not build a home', error, log);
         return { now, channels: [], more: 0 };
       }
     },
-    /** The form that a press in a home asks for, by the values of its button: nothing of them is believed. Never throws. */
-    async open(owner: HomeOwner, asked: Record<string, string | undefined>): Promise<HomeForm> {
+    /** Opens the form of a button. Its values come from outside and are checked. Never throws. */
+    async open(owner: HomeOwner, values: Record<string, string | undefined>): Promise<HomeForm> {
       try {
-        const command = FORMS.find((form) => form.command.name === asked.form)?.command;
-        const wanted = parsePlace(asked.place ?? '');
+        const command = FORMS.find((form) => form.command.name === values.form)?.command;
+        const wanted = parsePlace(values.place ?? '');
         const key = wanted && placeKey(wanted);
-        const found = (await theirs(owner)).find(({ place }) => placeKey(place) === key);
+        const found = (await shownPlaces(owner)).find(({ place }) => placeKey(place) === key);
         if (!command || !found) return { card: UNKNOWN_PLACE };
         const opened = await options.openForm(command, found);
         return 'card' in opened ? opened : { ...opened, command, place: found.place };
@@ -199,7 +198,7 @@ export function createHomes(
   };
 }
 
-/** The monitors as they are now, or were some seconds ago. Throws like the client. */
+/** The list of monitors, at most some seconds old. Throws like the client. */
 export function createMonitorsNow(
   monitoring: Pick<MonitoringClient, 'list'>,
 ): () => Promise<Monitor[]> {
@@ -221,7 +220,7 @@ export function createMonitorsNow(
   };
 }
 
-/** What is DOWN, the newest outage first, since when and why; `alerts` know what the service does not tell. Pure. */
+/** The monitors that are down, newest outage first. `alerts` fill in what the service doesn't know. Pure. */
 export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] = []): Card {
   if (monitors.length === 0) return { tone: 'info', title: 'No monitors yet', parts: [] };
   const open = new Map(alerts.filter(isOpen).map((incident) => [incident.monitorId, incident]));
@@ -242,18 +241,18 @@ export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] =
   };
 }
 
-interface Outage {
+interface CurrentOutage {
   sinceMs: number | undefined;
   cause: string | undefined;
 }
 
-function outageOf({ status_changed_at, status_reason }: Monitor, known?: Incident): Outage {
-  const saidMs = status_changed_at === undefined ? Number.NaN : Date.parse(status_changed_at);
-  const sinceMs = Number.isNaN(saidMs) ? known?.startedAtMs : saidMs;
-  return { sinceMs, cause: status_reason ?? known?.reason };
+function outageOf(monitor: Monitor, incident: Incident | undefined): CurrentOutage {
+  const changedMs = Date.parse(monitor.status_changed_at ?? '');
+  const sinceMs = Number.isNaN(changedMs) ? incident?.startedAtMs : changedMs;
+  return { sinceMs, cause: monitor.status_reason ?? incident?.reason };
 }
 
-function outagePart({ monitor, sinceMs, cause }: Outage & { monitor: Monitor }): CardPart {
+function outagePart({ monitor, sinceMs, cause }: CurrentOutage & { monitor: Monitor }): CardPart {
   const { name, target } = monitor;
   return factsPart(
     { label: shortened(name || target, 60), value: shortened(shownTarget(target), 80) },

@@ -1,45 +1,70 @@
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import { quietUntilMs, quietWords } from '../channels/quiet-hours.ts';
 import { isFlapping } from './flapping.ts';
-import { gathered, grouped } from './groups.ts';
-import type { AlertContext } from './incidents.ts';
-import type { Alert, Incident } from './watch-state.ts';
+import { withGroups, withQuietDigests } from './groups.ts';
+import { type AlertContext, isOpen } from './incidents.ts';
+import { type Alert, type Incident, isReportedId } from './watch-state.ts';
 
-/** What telling places needs from outside. */
 export interface ArrangeContext extends AlertContext {
-  /** How places are told; nothing is set when left out. */
   settingsOf?: (place: string) => ChannelSettings;
 }
 
-/** The alerts as their places are to be told of them: what is quiet there, and what began together. Pure. */
-export function arranged(
-  alerts: Alert[],
-  opened: ReadonlySet<string>,
+/** Input of the rules that run over all alerts after each change. */
+export interface RuleContext {
+  nowMs: number;
+  settingsOf: (place: string) => ChannelSettings;
+  isQuiet: (place: string) => boolean;
+  /** False for monitors that are missing from the last list. Nothing is known about them now. */
+  isListed: (monitorId: string) => boolean;
+}
+
+/** A rule over all alerts. Returns the same array if nothing changes. Pure. */
+export type AlertRule<Context = RuleContext> = (alerts: Alert[], around: Context) => Alert[];
+
+/** `listedIds` is called once, and only if a rule asks. */
+export function ruleContext(
   around: ArrangeContext,
-): Alert[] {
-  const kept = gathered(alerts, { ...around, quietOf: quietNow(around) });
-  const isOpened = (alert: Alert): alert is Incident =>
-    alert.kind === 'incident' && opened.has(alert.id);
-  const others = kept.filter((alert) => !isOpened(alert));
-  return opened.size === 0 ? kept : grouped(others, kept.filter(isOpened), around);
+  listedIds: () => Iterable<string>,
+): RuleContext {
+  const { nowMs, settingsOf = () => ({}) } = around;
+  const quietOf = quietNow(around);
+  let listed: Set<string> | undefined;
+  return {
+    nowMs,
+    settingsOf,
+    isQuiet: (place) => quietOf(place) !== undefined,
+    isListed(id) {
+      listed ??= new Set(listedIds());
+      // Polls say nothing about reported alerts.
+      return isReportedId(id) || listed.has(id);
+    },
+  };
 }
 
 /**
- * The alerts, with copies of those that were not there before. V8 gives every object that was spread, added to and frozen a
- * shape of its own, and thousands of shapes make each later reading of thousands of alerts several times as slow; such
- * copies share a few. With 5,000 open incidents a poll without news takes 6 ms of CPU, and 18 without the copies.
+ * Applies news about monitors or reported alerts. `decide` gets the alerts that the news may change. The incidents that it
+ * opens are then put into messages: digests of quiet hours, and groups. Pure.
  */
-export function reshaped(alerts: Alert[], before: readonly Alert[]): Alert[] {
-  if (alerts === before) return alerts;
-  const same = new Set(before);
-  return alerts.map((alert) => (same.has(alert) ? alert : Object.assign({}, alert)));
+export function withNews(
+  alerts: Alert[],
+  ids: Iterable<string>,
+  around: ArrangeContext,
+  decide: (concerned: Alert[]) => Alert[],
+): Alert[] {
+  const { concerned, withOthers } = concernedBy(ids, alerts);
+  const before = new Set(concerned.map(({ id }) => id));
+  const isOpened = (alert: Alert): alert is Incident => isOpen(alert) && !before.has(alert.id);
+  const decided = decide(concerned);
+  const opened = new Set(decided.filter(isOpened).map(({ id }) => id));
+  const quiet = withQuietDigests(decided, { ...around, quietOf: quietNow(around) });
+  if (opened.size === 0) return withOthers(quiet);
+  const isNew = (alert: Alert): alert is Incident => opened.has(alert.id) && isOpen(alert);
+  const old = quiet.filter((alert) => !isNew(alert));
+  return withOthers(withGroups(old, quiet.filter(isNew), around));
 }
 
-/** A function that tells the quiet hours of places where it is quiet now; each is asked once. */
-export function quietNow({
-  nowMs,
-  settingsOf,
-}: Pick<ArrangeContext, 'nowMs' | 'settingsOf'>): (place: string) => string | undefined {
+/** Returns the quiet hours of a place, as people write them, while they last. */
+function quietNow({ nowMs, settingsOf }: ArrangeContext): (place: string) => string | undefined {
   const known = new Map<string, string | undefined>();
   return (place) => {
     if (known.has(place)) return known.get(place);
@@ -51,11 +76,10 @@ export function quietNow({
 }
 
 /**
- * The alerts that news of some things may have to do with: all but outages that have no message of their own and of which
- * there is no news and that do not flap, of which there are thousands when everything is down. `withOthers` puts those back
- * among what became of these. Pure.
+ * Leaves out incidents that share a message, don't flap, and aren't in the news. When everything is down these are thousands,
+ * and every step over them would slow each batch of a poll. `withOthers` puts them back in order.
  */
-export function concernedBy(
+function concernedBy(
   news: Iterable<string>,
   alerts: Alert[],
 ): { concerned: Alert[]; withOthers: (after: Alert[]) => Alert[] } {
@@ -64,27 +88,23 @@ export function concernedBy(
   const concerned = alerts.filter(
     (alert) => alert.kind !== 'incident' || alert.deliveries.length > 0 || ids.has(alert.monitorId),
   );
-  if (concerned.length === alerts.length)
+  if (concerned.length === alerts.length) {
     return { concerned: alerts, withOthers: (after) => after };
+  }
   return {
     concerned,
     withOthers(after) {
       if (after === concerned) return alerts;
       const before = new Set(concerned);
-      const left = new Map(after.map((alert) => [alert.id, alert]));
+      const remaining = new Map(after.map((alert) => [alert.id, alert]));
       const all: Alert[] = [];
       for (const alert of alerts) {
-        if (!before.has(alert)) {
-          all.push(alert);
-          continue;
-        }
-        const now = left.get(alert.id);
-        left.delete(alert.id);
+        const now = before.has(alert) ? remaining.get(alert.id) : alert;
+        remaining.delete(alert.id);
         if (now) all.push(now);
       }
-      // New ones come last.
-      all.push(...left.values());
-      return all;
+      // New alerts come last.
+      return [...all, ...remaining.values()];
     },
   };
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
 import { newGroup, withMembers } from './groups.ts';
 import {
@@ -12,41 +13,40 @@ import {
 } from './incidents.ts';
 import type { Alert, Closed, Delivery, Group, Incident, Notice, Watching } from './watch-state.ts';
 
-/** What may be asked of a place: to take something new, which is a message or a line, or to change what stands there. */
+/** `new` is a message or a line, `change` is an edit of a message. */
 export type Request = Closed['refused'][number];
 
-/** Wait until a closed place is tried again, doubled with each refusal up to the longest one. */
+/** Wait until the first attempt in a closed place, doubled with each refusal up to the longest. */
 const FIRST_WAIT_MS = 60_000;
 const MAX_WAIT_MS = 600_000;
 
-/** Shortest time between two tries of a closed place, however often its platform says that it is open. */
+/** Shortest wait, even if the platform keeps reporting that the place is open. */
 const REOPEN_WAIT_MS = 1_000;
 
-/** Whether a platform said that the place takes nothing, and not only that it does not take this message. */
+/** The platform refuses the place, and not only this message. */
 export const isClosing = (error: unknown): error is DeliveryError =>
   error instanceof DeliveryError && error.closed;
 
-/** What is known of a place that is closed; `undefined` of one that is not. Pure. */
 export const closedAt = (watching: Watching | undefined, place: string): Closed | undefined =>
   watching?.closed?.find((one) => one.place === place);
 
-/** What was refused last: the other is tried first, since it may go through. Pure. */
+/** The other kind of request is tried first, since it may succeed. Pure. */
 export const refusedLast = ({ refused }: Closed): Request | undefined => refused.at(-1);
 
 /**
- * From when on a closed place may be asked for something about an alert, Unix milliseconds: at once for what it has not
- * refused; sooner than usual for what began after the last try, since somebody may have opened it meanwhile. Pure.
+ * Earliest time of a request to a closed place: at once for a kind that it hasn't refused, and
+ * earlier for an alert that began after the last attempt, since the place may be open by now. Pure.
  */
 export function tryAtMs(closed: Closed, request: Request, alert: Alert, nowMs: number): number {
   const { refused, triedAtMs, nextTryAtMs } = closed;
-  // A longer wait than was ever set means that the clock was set back.
+  // A longer wait was set before the clock was set back.
   if (!refused.includes(request) || nextTryAtMs - nowMs > MAX_WAIT_MS) return 0;
   const newest = alert.kind === 'group' ? alert.members.at(-1)?.startedAtMs : undefined;
   const newestMs = Math.max(alert.openedAtMs, newest ?? 0);
   return newestMs > triedAtMs ? Math.min(nextTryAtMs, triedAtMs + FIRST_WAIT_MS) : nextTryAtMs;
 }
 
-/** The document after a place refused this for as long as nobody opens it. Pure. */
+/** Pure. */
 export function withRefusal(
   watching: Watching,
   { place, request }: { place: string; request: Request },
@@ -54,21 +54,21 @@ export function withRefusal(
 ): Watching {
   const before = closedAt(watching, place);
   const refused = before?.refused ?? [];
-  // That it refuses the other, too, comes in the same breath and is no further try.
+  // A refusal of the other kind at the same moment is no further attempt.
   const tries = before && !refused.includes(request) ? before.tries : (before?.tries ?? 0) + 1;
-  const meantMs = FIRST_WAIT_MS * 2 ** Math.min(tries - 1, 10) * (0.75 + random() / 2);
   const closed: Closed = {
     place,
     sinceMs: before?.sinceMs ?? nowMs,
     refused: [...refused.filter((one) => one !== request), request],
     tries,
     triedAtMs: nowMs,
-    nextTryAtMs: nowMs + Math.min(MAX_WAIT_MS, Math.max(FIRST_WAIT_MS, meantMs)),
+    // Starts at a minute.
+    nextTryAtMs: nowMs + Math.min(MAX_WAIT_MS, 60 * backoffMs(tries, random)),
   };
   return withClosed(watching, place, closed);
 }
 
-/** The document after a platform said that closed places may be open again: they are tried at once. Pure. */
+/** Places that may be open again are tried at once. Pure. */
 export function withReopened(
   watching: Watching,
   mayBeOpen: (place: string) => boolean,
@@ -83,7 +83,7 @@ export function withReopened(
   return { ...watching, closed: closed.map((one) => ({ ...one, nextTryAtMs: retryAtMs(one) })) };
 }
 
-/** The document after a place took what it was asked for: it is open, unless it refused to take anything new. Pure. */
+/** A place that accepts a request is open, unless it accepted an edit and refused new messages. Pure. */
 function withoutRefusal(watching: Watching, place: string, request: Request): Watching {
   const before = closedAt(watching, place);
   if (!before) return watching;
@@ -91,7 +91,6 @@ function withoutRefusal(watching: Watching, place: string, request: Request): Wa
   return withClosed(watching, place, staysClosed ? { ...before, refused: ['new'] } : undefined);
 }
 
-/** The document with what is known of a place while it is closed; without it, the place is open. */
 function withClosed(
   { closed = [], ...rest }: Watching,
   place: string,
@@ -103,12 +102,17 @@ function withClosed(
 }
 
 /**
- * The document with a notice for `teller` that alerts no longer reach `place`. While an earlier notice about that place is
- * still kept, that one says it: a thousand lost alerts, or a place that is closed and opened all the time, make one. Pure.
+ * Adds a notice in the channel `elsewhere` that alerts don't reach `place`. An earlier notice about the place is
+ * reused, so a thousand lost alerts make one notice. Pure.
  */
 export function withNotice(
   watching: Watching,
-  { place, why, teller, nowMs }: { place: string; why: string; teller: string; nowMs: number },
+  {
+    place,
+    why,
+    elsewhere,
+    nowMs,
+  }: { place: string; why: string; elsewhere: string; nowMs: number },
 ): Watching {
   const said = { title: `Alerts do not reach ${place}`, text: `${why} ${adviceFor(place)}` };
   const before = noticeOf(watching, place);
@@ -124,12 +128,12 @@ export function withNotice(
     version: 1,
     openedAtMs: nowMs,
     ...said,
-    deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
+    deliveries: [newDelivery(elsewhere, `${id}:${nowMs}`)],
   };
   return { ...watching, alerts: [...watching.alerts.filter((alert) => alert.id !== id), notice] };
 }
 
-/** The document after alerts reach a place again: its notice says so, or was never there. Pure. */
+/** The notice says that alerts arrive again, or is removed if nobody has seen it. Pure. */
 function withNoticeOver(watching: Watching, place: string, nowMs: number): Watching {
   const notice = noticeOf(watching, place);
   if (!notice || notice.endedAtMs !== undefined) return watching;
@@ -157,19 +161,17 @@ const withAlert = (watching: Watching, alert: Alert): Watching => ({
   alerts: watching.alerts.map((one) => (one.id === alert.id ? alert : one)),
 });
 
-/** What to do about a place that refuses alerts. */
 export function adviceFor(place: string): string {
   return `Invite Askwatch to ${place} and let it post there, or turn alerts off there.`;
 }
 
-/** What a closed place is to be told is kept for so long, and no more messages of it than this. */
+/** Limits of what waits for a closed place. */
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_COUNT = 200;
 
 /**
- * The document with what a closed place is to be told once it is open, and nothing more: what it missed and still goes on,
- * in one message, and the changes of what stands there, each as far as that is kept. The same document where nothing is
- * different, or the place is not closed. Pure.
+ * Combines what a closed place missed and what is still ongoing into one message, and drops what is over or beyond the
+ * limits. Edits of posted messages stay. Returns the same object if nothing changes. Pure.
  */
 export function withMissed(watching: Watching, place: string, around: AlertContext): Watching {
   const closed = closedAt(watching, place);
@@ -182,7 +184,7 @@ export function withMissed(watching: Watching, place: string, around: AlertConte
   return withoutOldest(missed, place, KEEP_COUNT);
 }
 
-/** How many messages of a place wait to be told or changed. Pure. */
+/** Number of waiting messages and edits. Pure. */
 export const waitingAt = ({ alerts }: Watching, place: string): number =>
   alerts.reduce((sum, alert) => sum + alert.deliveries.filter(isWaiting(alert, place)).length, 0);
 
@@ -190,8 +192,8 @@ const isWaiting = (alert: Alert, place: string) => (delivery: Delivery) =>
   delivery.place === place && !isDelivered(alert, delivery);
 
 /**
- * The document after a place took something. If it was closed until now, what it missed is told, and nothing is said under
- * messages about what changed meanwhile: they show it. The same document where the place was not closed. Pure.
+ * If the place was closed, it now gets what it missed. Lines about past changes are dropped, because the messages show
+ * them. Pure.
  */
 export function withTaken(
   watching: Watching,
@@ -215,7 +217,6 @@ function withoutLines(alert: Alert, place: string): Alert {
   return { ...alert, deliveries };
 }
 
-/** Gives up all but the newest messages of a place. */
 function withoutOldest(watching: Watching, place: string, count: number): Watching {
   let left = waitingAt(watching, place) - count;
   if (left <= 0) return watching;
@@ -231,10 +232,7 @@ function withoutOldest(watching: Watching, place: string, count: number): Watchi
   return { ...watching, alerts };
 }
 
-/**
- * The alerts with all that a place missed and that is ongoing in one message for the monitors and one for each intake: that of
- * an outage, if it is only one. What is over is left out. A message that may be there already keeps what it holds.
- */
+/** One message for all monitors, and one for each intake. A message that may have been posted stays as it is. */
 function gathered(alerts: Alert[], place: string, around: AlertContext): Alert[] {
   const intakes = new Set(
     alerts.flatMap((alert) =>
@@ -290,7 +288,7 @@ const isTriedGroup = (alert: Alert, place: string) =>
   goesOn(alert) &&
   alert.deliveries.some((one) => isUndelivered(one) && one.attempted);
 
-/** Incidents that go on, of which the place has no message. */
+/** Open incidents without a message in the place. */
 function missedIn(alerts: readonly Alert[], isMissed: (one: Delivery) => boolean): Incident[] {
   const ids = new Set<string>();
   for (const alert of alerts) {
@@ -301,7 +299,6 @@ function missedIn(alerts: readonly Alert[], isMissed: (one: Delivery) => boolean
   return alerts.filter((alert): alert is Incident => ids.has(alert.id) && isOpen(alert));
 }
 
-/** An incident with a delivery of its own to the place. */
 function withOwn(
   incident: Incident,
   place: string,
@@ -310,12 +307,12 @@ function withOwn(
   const has = incident.deliveries.find(isMissed);
   if (has && !has.earlier) return incident;
   const others = incident.deliveries.filter((one) => !isMissed(one));
-  // The outages before it are over.
+  // Earlier outages are over.
   const { earlier: _, ...own } = has ?? newDelivery(place, incident.id);
   return { ...incident, deliveries: [...others, own] };
 }
 
-/** One group of all of them, in the place of an earlier one that the place was not told of. */
+/** Reuses an earlier group that was never posted. */
 function together(
   incidents: readonly Incident[],
   before: Group | undefined,
@@ -334,7 +331,7 @@ function together(
     );
   if (before && isSame) return before;
   const { quiet: _, degraded: __, ...base } = before ?? newGroup(place, { nowMs, newId }, intake);
-  // Nobody is called for milder troubles alone.
+  // A group of milder problems mentions nobody.
   const areMild = incidents.every(({ degraded }) => degraded !== undefined);
   const group = { ...base, missed: true, members: [], ...(areMild && { degraded: true }) };
   return withMembers(group, incidents);

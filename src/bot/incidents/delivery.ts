@@ -1,38 +1,39 @@
 import { backoffMs } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
+import type { PostedMessage } from '../shared/messenger.ts';
 import { closedAt, type Request, refusedLast, tryAtMs } from './closed-places.ts';
 import { isEscalation } from './escalations.ts';
 import { endsQuietly, isFlapping } from './flapping.ts';
 import { GIVE_UP_MS, goesOn, heldUntil, isDelivered } from './incidents.ts';
 import type { Alert, Closed, Delivery, Watching } from './watch-state.ts';
 
-/** Longest wait until the next try, whatever a platform asks for. */
+/** Longest wait until the next attempt, even if a platform asks for more. */
 export const MAX_WAIT_MS = 600_000;
 
-interface Around {
+interface RetryContext {
   nowMs: number;
   random: () => number;
 }
 
-type Line = NonNullable<Delivery['line']>;
+type DeliveryLine = NonNullable<Delivery['line']>;
 
-/** One place to be told of one alert. */
-export interface Work {
+/** The next step of one delivery. */
+export interface DeliveryWork {
   alert: Alert;
   delivery: Delivery;
 }
 
 /**
- * The oldest alert of which a place has something to hear now; in a quiet time, what rings nowhere. A message that may still
- * show an outage that is over comes first: its alert can be younger than that of a message about several, which would tell
- * that the same monitor is DOWN again. Of a closed place, what it did not refuse last comes before all else. Pure.
+ * The oldest alert that a place can receive now. In quiet hours only steps without a notification count. A message that
+ * still shows an outage that is over comes first: it may be younger than a group that would report the same monitor as
+ * DOWN again. In a closed place, requests of the kind that it refused last come last. Pure.
  */
 export function nextFor(
   watching: Watching | undefined,
   place: string,
   nowMs: number,
   quietUntilMs = 0,
-): Work | undefined {
+): DeliveryWork | undefined {
   const closed = closedAt(watching, place);
   const isDue = (alert: Alert, one: Delivery) =>
     one.place === place &&
@@ -41,22 +42,20 @@ export function nextFor(
   const rankOf = (alert: Alert, delivery: Delivery) =>
     (showsWhatIsOver(alert, delivery) ? 1 : 0) +
     (closed && requestOf(alert, delivery) !== refusedLast(closed) ? 2 : 0);
-  const highest = closed ? 3 : 1;
-  let first: (Work & { rank: number }) | undefined;
+  let first: (DeliveryWork & { rank: number }) | undefined;
   for (const alert of watching?.alerts ?? []) {
     const delivery = alert.deliveries.find((one) => isDue(alert, one));
     if (!delivery) continue;
     const rank = rankOf(alert, delivery);
     if (!first || rank > first.rank) first = { alert, delivery, rank };
-    if (rank === highest) break;
   }
   return first && { alert: first.alert, delivery: first.delivery };
 }
 
-const showsWhatIsOver = (alert: Alert, { attempted, told: deliveredVersion }: Delivery) =>
+const showsWhatIsOver = (alert: Alert, { attempted, deliveredVersion }: Delivery) =>
   attempted && deliveredVersion !== alert.version && alert.kind === 'incident' && !goesOn(alert);
 
-/** How long until a place may hear more of what is held back, if anything is. Pure. */
+/** Time until a place can receive the next step. `undefined` if nothing waits. Pure. */
 export function heldForMs(
   watching: Watching | undefined,
   place: string,
@@ -72,7 +71,7 @@ export function heldForMs(
   return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
 }
 
-/** From when on the next step of a delivery may be made: a change of a message rings nowhere, a new one or a line does. */
+/** Editing a message doesn't notify anyone. A new message or a line does. */
 function freeAtMs(
   alert: Alert,
   delivery: Delivery,
@@ -87,23 +86,23 @@ function freeAtMs(
   );
 }
 
-/** Whether its next step is for what nobody acknowledged in time: that is told in quiet hours, too. */
+/** Escalations are posted in quiet hours too. */
 const isToWake = (alert: Alert, { posted, line }: Delivery) =>
   line?.what === 'escalation' || (posted === undefined && isEscalation(alert));
 
-/** What the next step of a delivery asks of its place. */
-const requestOf = (alert: Alert, { posted, told: deliveredVersion }: Delivery): Request =>
+const requestOf = (alert: Alert, { posted, deliveredVersion }: Delivery): Request =>
   posted !== undefined && deliveredVersion !== alert.version ? 'change' : 'new';
 
 /**
- * A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come.
- * What flaps shows how it is within a minute, of which up to a third passes until a poll sees it.
+ * Shortest time between two edits of a message that changes all the time. A group waits less after its first post, when
+ * most members are still to come. A flapping monitor is shown correctly within a minute, including up to 20 s until a
+ * poll.
  */
 const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 40_000 } as const;
 
 /**
- * A delivery after `shown` was told, while the alert is `now`: one that changes all the time waits a while before it
- * says more. Pure.
+ * A delivery after `shown` was posted, while the alert is already `now`. Adds the line about the end if it is due, and
+ * paces alerts that change all the time. Pure.
  */
 export function afterDelivery(
   delivery: Delivery,
@@ -113,18 +112,52 @@ export function afterDelivery(
   const isFirst = !delivery.posted;
   const { heldUntilMs: _, ...free } = succeeded(delivery);
   const shownNow = goesOn(shown) ? withShownOpen(free, nowMs) : free;
-  // A change of a message is easily missed, and who saw the outage waits for its end.
+  // An edit is easily missed, and anyone who saw the outage waits for its end.
   const isSeen = delivery.shownOpen || delivery.triedOpen;
   const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown) && !isDegradation(shown);
   if (!isFirst && !goesOn(shown) && isDue) {
-    // What flaps on ends more than once.
+    // A flapping alert may end more than once.
     const id = `${delivery.postId}/end/${shown.version}`;
-    const line: Line = { what: 'end', id, atMs: nowMs, attempted: false };
+    const line: DeliveryLine = { what: 'end', id, atMs: nowMs, attempted: false };
     return { ...shownNow, endSaid: true, line };
   }
   const isPaced = now.kind === 'group' ? goesOn(now) : isFlapping(now);
   if (!isPaced) return shownNow;
   return { ...shownNow, heldUntilMs: nowMs + GROUP_PACE_MS[paceOf(now, isFirst)] };
+}
+
+/**
+ * A delivery after its message was posted. If an earlier attempt may have posted it (`attempted`), the message shows that
+ * attempt's state, so an edit follows. Pure.
+ */
+export function afterPost(
+  delivery: Delivery,
+  result: {
+    posted: PostedMessage & { goesOn?: boolean };
+    attempted: boolean;
+    mention: string | undefined;
+    shown: Alert;
+    now: Alert;
+    nowMs: number;
+  },
+): Delivery {
+  const { attempted, mention, shown, now, nowMs } = result;
+  const { goesOn: showsOpen, ...posted } = result.posted;
+  const found = succeeded(delivery);
+  // Reports never change.
+  const isSurelyShown = (!attempted || shown.kind === 'report') && now.id === shown.id;
+  return {
+    ...(!attempted
+      ? afterDelivery(delivery, { shown, now }, nowMs)
+      : showsOpen
+        ? withShownOpen(found, nowMs)
+        : found),
+    posted,
+    // The first attempt may have posted it, and its answer was lost.
+    postedAtMs: delivery.failingSinceMs ?? nowMs,
+    mention,
+    deliveredVersion: isSurelyShown ? shown.version : 0,
+  };
 }
 
 function paceOf(alert: Alert, isFirst: boolean): keyof typeof GROUP_PACE_MS {
@@ -134,17 +167,16 @@ function paceOf(alert: Alert, isFirst: boolean): keyof typeof GROUP_PACE_MS {
   return flaps ? 'flapping' : 'later';
 }
 
-/** A delivery whose message showed the alert while it went on. Pure. */
-export function withShownOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: number): Delivery {
+function withShownOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: number): Delivery {
   const { remindedAtMs = nowMs } = delivery;
   return { ...delivery, shownOpen: true, remindedAtMs };
 }
 
-/** Whether it is no outage, but a milder trouble: nobody is called for it, nor for its end. */
+/** Milder problems mention nobody, and neither do their ends. */
 const isDegradation = (alert: Alert) =>
   (alert.kind === 'incident' || alert.kind === 'group') && Boolean(alert.degraded);
 
-/** A delivery without its line, which was said or cannot be. Pure. */
+/** Removes a line that was posted or given up. Pure. */
 export function withoutLine({ line, ...delivery }: Delivery): Delivery {
   const { remindedAtMs = 0 } = delivery;
   const isReminder = line?.what === 'reminder';
@@ -154,8 +186,8 @@ export function withoutLine({ line, ...delivery }: Delivery): Delivery {
   };
 }
 
-/** The delivery of this message, wherever it is by now: a later outage may carry it. Pure. */
-export function findWork(watching: Watching | undefined, postId: string): Work | undefined {
+/** Finds a delivery by its message. A later outage may have taken it over. Pure. */
+export function findWork(watching: Watching | undefined, postId: string): DeliveryWork | undefined {
   for (const alert of watching?.alerts ?? []) {
     const delivery = alert.deliveries.find((one) => one.postId === postId);
     if (delivery) return { alert, delivery };
@@ -163,7 +195,6 @@ export function findWork(watching: Watching | undefined, postId: string): Work |
   return undefined;
 }
 
-/** The document with one delivery changed. Pure. */
 export function withDelivery(
   watching: Watching | undefined,
   postId: string,
@@ -180,17 +211,16 @@ export function withDelivery(
   };
 }
 
-/** A delivery of which a try went through. Pure. */
 export function succeeded(delivery: Delivery): Delivery {
   const { failingSinceMs: _, ...rest } = delivery;
   return { ...rest, failures: 0, nextTryAtMs: 0 };
 }
 
 /**
- * A delivery after a failed try: to be tried again later, posted anew because its message cannot be changed, or dead.
+ * A delivery after a failed attempt: tried again later, posted again because its message can't be edited, or given up.
  * Pure.
  */
-export function afterFailure(delivery: Delivery, error: unknown, around: Around): Delivery {
+export function afterFailure(delivery: Delivery, error: unknown, around: RetryContext): Delivery {
   const text = error instanceof Error ? error.message : String(error);
   if (!isPermanent(error)) {
     return waiting(delivery, error, around) ?? { ...delivery, dead: text };
@@ -198,11 +228,15 @@ export function afterFailure(delivery: Delivery, error: unknown, around: Around)
   if (!delivery.posted || delivery.reposted) return { ...delivery, dead: text };
   const { posted: _, ...rest } = succeeded(delivery);
   const postId = `${delivery.postId}+`;
-  return { ...rest, postId, attempted: false, told: 0, reposted: true };
+  return { ...rest, postId, attempted: false, deliveredVersion: 0, reposted: true };
 }
 
-/** A delivery after a failed try to say its line: to be tried again, or without it, since the message says it too. Pure. */
-export function afterLineFailure(delivery: Delivery, error: unknown, around: Around): Delivery {
+/** A line that can't be posted is given up, because the message says the same. Pure. */
+export function afterLineFailure(
+  delivery: Delivery,
+  error: unknown,
+  around: RetryContext,
+): Delivery {
   return (
     (isPermanent(error) ? undefined : waiting(delivery, error, around)) ?? withoutLine(delivery)
   );
@@ -210,11 +244,11 @@ export function afterLineFailure(delivery: Delivery, error: unknown, around: Aro
 
 const isPermanent = (error: unknown) => error instanceof DeliveryError && error.permanent;
 
-/** A delivery that is to be tried again later; `undefined` when it has failed for too long. */
+/** `undefined` if the delivery has failed for too long. */
 function waiting(
   delivery: Delivery,
   error: unknown,
-  { nowMs, random }: Around,
+  { nowMs, random }: RetryContext,
 ): Delivery | undefined {
   const { failingSinceMs = nowMs } = delivery;
   if (nowMs - failingSinceMs >= GIVE_UP_MS) return undefined;

@@ -1,9 +1,9 @@
 import { ALERT_PARENT, MAX_PARENTS, type Monitor } from '../../contracts/monitoring.ts';
 import { isDegraded, isDown, isSilenced, statusChangedAtMs } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
-import type { Changes } from './diff.ts';
-import type { AlertRule } from './incidents.ts';
+import type { ListedChanges } from './diff.ts';
 import {
+  type Alert,
   groupBy,
   type HeldBack,
   type Incident,
@@ -12,36 +12,30 @@ import {
   type Watching,
 } from './watch-state.ts';
 
-/**
- * How long the incident of a monitor waits at most for what is found of its parents: checks do not come at the same moment, and a
- * child may be seen to be down a little before what brought it down.
- */
+/** Longest wait for the checks of a monitor's parents. A child may be seen to be down shortly before its parent. */
 export const WAIT_MS = 30_000;
 
-/** A failure is confirmed, or was none, so long after it: our service checks again after 5 s. */
+/** Our service confirms a failure after 5 s. */
 const SETTLED_MS = 8_000;
 
-/** When its parents are well again, a monitor is given so many intervals to be checked, and no longer than this. */
+/** Time for a check after all parents are up again. */
 const GRACE = { intervals: 2, mostMs: 3_600_000 };
 
-/** What holds back the incidents of monitors whose parents are down, over one poll. */
-export type HoldingBack = ReturnType<typeof holdingBack>;
-
-/** Where what is needed of a poll stands. */
-interface Seen {
-  /** All that the poll listed, also where what is looked at is a part of it. */
+/** The input of one poll. */
+interface HoldContext {
+  /** The whole list, even if the poll is applied in batches. */
   listed: readonly Monitor[];
-  /** As it was last seen, for what is missing in this list. */
+  /** The last known state, for monitors that are missing from the list. */
   known: Watching['known'];
-  /** Whether an alert of another system goes on, by what a monitor names as its parent. */
-  isAlertDown?: ((parent: string) => boolean) | undefined;
+  /** Answers for parents that are reported alerts. */
+  isAlertDown?: (parent: string) => boolean;
   nowMs: number;
 }
 
-/** Incidents that one poll opens at most of what was held back: the others open with the next ones. */
+/** Most held back incidents that one poll opens. The others open with the next polls. */
 const MOST_RELEASED = 500;
 
-/** Lists by their monitors' ids: one list is asked about in many batches. */
+/** Batches of one poll share the index of their list. */
 const indexes = new WeakMap<readonly Monitor[], Map<string, Monitor>>();
 
 function indexOf(listed: readonly Monitor[]): Map<string, Monitor> {
@@ -51,37 +45,111 @@ function indexOf(listed: readonly Monitor[]): Map<string, Monitor> {
 }
 
 /**
- * Decides about monitors that are in trouble and depend on others whether their incidents open now. While a parent is DOWN none
- * does; when it is well again, one opens once a check that began after that found the trouble too. Before any parent is down, one
- * waits a moment for what is found of them. What is held back is remembered with the real start, so that nothing is lost.
+ * Holds back incidents of monitors whose parents are down, over one poll. The states are listed at `HeldBack`. The real start
+ * is stored, so nothing is lost.
  */
-export function holdingBack(before: Watching['held'], seen: Seen) {
-  const { nowMs } = seen;
-  const held = new Map((before ?? []).map((one) => [one.monitor.id, one]));
-  const released = new Set<string>();
-  const rootsOf = rootsIn(seen);
-  let isChanged = false;
+export class IncidentHold {
+  readonly #before: Watching['held'];
+  readonly #poll: HoldContext;
+  readonly #held: Map<string, HeldBack>;
+  readonly #released = new Set<string>();
+  readonly #rootsOf: (monitor: Monitor) => string[];
+  #isChanged = false;
 
-  function keep(one: HeldBack) {
-    if (held.get(one.monitor.id) === one) return;
-    held.set(one.monitor.id, one);
-    isChanged = true;
+  constructor(before: Watching['held'], poll: HoldContext) {
+    this.#before = before;
+    this.#poll = poll;
+    this.#held = new Map((before ?? []).map((one) => [one.monitor.id, one]));
+    this.#rootsOf = rootsIn(poll);
   }
 
-  function drop(id: string) {
-    if (held.delete(id)) isChanged = true;
+  /**
+   * Adds the monitors whose incidents open now. `revived` recovered while it waited, before any parent was found to be down,
+   * and still gets its alert.
+   */
+  release(
+    changes: ListedChanges,
+    { isPart = false } = {},
+  ): { changes: ListedChanges; revived: ListedChanges } {
+    const all = new Map(changes);
+    const revived = new Map<string, Monitor>();
+    const index = this.#held.size === 0 ? undefined : indexOf(this.#poll.listed);
+    for (const [id, one] of [...this.#held]) {
+      const hasNews = changes.has(id);
+      if (isPart && !hasNews) continue;
+      const monitor = hasNews ? changes.get(id) : index?.get(id);
+      if (!monitor) {
+        // A monitor that is missing briefly stays.
+        if (hasNews) this.#drop(id);
+        continue;
+      }
+      // The row of a monitor that couldn't be read.
+      if (monitor.interval_seconds === 0) continue;
+      const isOver = one.behind === undefined && !isSameTrouble(one.monitor, monitor);
+      if (isOver && this.#rootsOf(monitor).length === 0) revived.set(id, one.monitor);
+      if (isOver || !isTrouble(monitor)) this.#drop(id);
+      if (!isTrouble(monitor) || hasNews) continue;
+      if (this.#update(monitor) || this.#released.size >= MOST_RELEASED) continue;
+      this.#drop(id);
+      this.#released.add(id);
+      all.set(id, monitor);
+    }
+    return { changes: this.#released.size === 0 ? changes : all, revived };
   }
 
-  /** What is to be remembered of a monitor that is held back; `undefined` when its incident is to open. */
-  function decide(monitor: Monitor, was: HeldBack | undefined): HeldBack | undefined {
+  /** Decides if the incident of a monitor waits, and remembers it. */
+  holds(monitor: Monitor): boolean {
+    if (this.#released.has(monitor.id)) return false;
+    if (this.#update(monitor)) return true;
+    this.#drop(monitor.id);
+    return false;
+  }
+
+  /** A parent is down, and has been since `endedAtMs`. */
+  isBehind(monitor: Monitor, endedAtMs = this.#poll.nowMs): boolean {
+    if (parentsOf(monitor).length === 0) return false;
+    const { listed, nowMs } = this.#poll;
+    return this.#rootsOf(monitor).some((id) => {
+      const parent = indexOf(listed).get(id);
+      return !parent || (statusChangedAtMs(parent, nowMs) ?? 0) <= endedAtMs;
+    });
+  }
+
+  /** Returns the same array if nothing changed. */
+  kept(): Watching['held'] {
+    if (!this.#isChanged) return this.#before;
+    return this.#held.size === 0 ? undefined : [...this.#held.values()];
+  }
+
+  /** Remembers a monitor that still waits. False if its incident is to open. */
+  #update(monitor: Monitor): boolean {
+    const before = this.#held.get(monitor.id);
+    const now = this.#decide(monitor, before);
+    if (now && now !== before) {
+      this.#held.set(monitor.id, now);
+      this.#isChanged = true;
+    }
+    return now !== undefined;
+  }
+
+  #drop(id: string) {
+    if (this.#held.delete(id)) this.#isChanged = true;
+  }
+
+  /** `undefined` if the incident is to open. */
+  #decide(monitor: Monitor, before: HeldBack | undefined): HeldBack | undefined {
+    const { nowMs, listed } = this.#poll;
     const parents = parentsOf(monitor);
     if (parents.length === 0) return undefined;
-    const now = was && isSameTrouble(was.monitor, monitor) ? was : heldBack(monitor, was, nowMs);
-    const roots = rootsOf(monitor);
+    const isSame = before && isSameTrouble(before.monitor, monitor);
+    const now = isSame ? before : heldBack(monitor, before, nowMs);
+    const roots = this.#rootsOf(monitor);
     if (roots.length > 0) return behindThese(now, roots);
-    if (now.behind === undefined) return isUnsure(monitor, parents, now) ? now : undefined;
+    if (now.behind === undefined) {
+      return isUnsure(monitor, now.heldAtMs, this.#poll) ? now : undefined;
+    }
     const clear = now.clear ?? {
-      atMs: recoveredAtMs([...now.behind, ...parents]),
+      atMs: recoveredAtMs([...now.behind, ...parents], listed, nowMs),
       seenAtMs: nowMs,
     };
     const graceMs = Math.min(GRACE.intervals * monitor.interval_seconds * 1000, GRACE.mostMs);
@@ -90,99 +158,37 @@ export function holdingBack(before: Watching['held'], seen: Seen) {
     }
     return now.clear ? now : { ...now, clear };
   }
+}
 
-  /** Since when all of these are well, as far as the service tells. */
-  function recoveredAtMs(parents: readonly string[]): number {
-    const index = indexOf(seen.listed);
-    const times = parents.flatMap((id) => {
-      const monitor = index.get(id);
-      return monitor ? (statusChangedAtMs(monitor, nowMs) ?? nowMs) : [];
-    });
-    return times.length === 0 ? nowMs : Math.max(...times);
-  }
+/** End of the last outage among these monitors. */
+function recoveredAtMs(ids: readonly string[], listed: readonly Monitor[], nowMs: number): number {
+  const index = indexOf(listed);
+  const times = ids.flatMap((id) => {
+    const monitor = index.get(id);
+    return monitor ? (statusChangedAtMs(monitor, nowMs) ?? nowMs) : [];
+  });
+  return times.length === 0 ? nowMs : Math.max(...times);
+}
 
-  /** Whether one of its parents may turn out to be down as well. */
-  function isUnsure(monitor: Monitor, parents: readonly string[], { heldAtMs }: HeldBack) {
-    if (Math.abs(nowMs - heldAtMs) >= WAIT_MS) return false;
-    const index = indexOf(seen.listed);
-    const fromMs = statusChangedAtMs(monitor, nowMs) ?? nowMs;
-    return parents.some((id) => {
-      const parent = index.get(id);
-      if (!parent?.last_checked_at || parent.check_type === 'HEARTBEAT') return false;
-      if (isSilenced(parent)) return false;
-      const checkedMs = Date.parse(parent.last_checked_at);
-      if (checkedMs < fromMs) return true;
-      return checkedMs < fromMs + SETTLED_MS && nowMs < checkedMs + SETTLED_MS;
-    });
-  }
-
-  return {
-    /**
-     * What a poll changes, with what was held back and is to open now. `revived` was held back for a moment and is over before
-     * a parent was found to be down: as it was, so that it is told all the same.
-     */
-    withReleased(
-      changes: Changes,
-      { isPart = false } = {},
-    ): { changes: Changes; revived: Changes } {
-      const all = new Map(changes);
-      const revived = new Map<string, Monitor>();
-      const index = held.size === 0 ? undefined : indexOf(seen.listed);
-      for (const [id, one] of [...held]) {
-        const isOther = changes.has(id);
-        if (isPart && !isOther) continue;
-        const monitor = isOther ? changes.get(id) : index?.get(id);
-        if (!monitor) {
-          // What is missing for a moment stays; what is gone is no outage that anybody knows of.
-          if (isOther) drop(id);
-          continue;
-        }
-        // A row that could not be read stands for what was known.
-        if (monitor.interval_seconds === 0) continue;
-        const isLost = one.behind === undefined && !isSameTrouble(one.monitor, monitor);
-        if (isLost && rootsOf(monitor).length === 0) revived.set(id, one.monitor);
-        if (isLost || !isTrouble(monitor)) drop(id);
-        if (!isTrouble(monitor) || isOther) continue;
-        const now = decide(monitor, held.get(id));
-        if (now) keep(now);
-        else if (released.size < MOST_RELEASED) {
-          drop(id);
-          released.add(id);
-          all.set(id, monitor);
-        }
-      }
-      return { changes: released.size === 0 ? changes : all, revived };
-    },
-    /** Whether no incident opens now of a monitor that has none; what it does then is remembered. */
-    holds(monitor: Monitor): boolean {
-      if (released.has(monitor.id)) return false;
-      const now = decide(monitor, held.get(monitor.id));
-      if (now) keep(now);
-      else drop(monitor.id);
-      return now !== undefined;
-    },
-    /** Whether something that a monitor depends on is down, since before a time where that is given. */
-    isBehind(monitor: Monitor, endedAtMs = nowMs): boolean {
-      if (parentsOf(monitor).length === 0) return false;
-      const index = indexOf(seen.listed);
-      return rootsOf(monitor).some((id) => {
-        const parent = index.get(id);
-        return !parent || (statusChangedAtMs(parent, nowMs) ?? 0) <= endedAtMs;
-      });
-    },
-    /** All that is held back; the same array when nothing is different. */
-    kept: (): Watching['held'] => {
-      if (!isChanged) return before;
-      return held.size === 0 ? undefined : [...held.values()];
-    },
-  };
+/** One of its parents may be down too, but hasn't been checked yet. */
+function isUnsure(monitor: Monitor, heldAtMs: number, { listed, nowMs }: HoldContext): boolean {
+  if (Math.abs(nowMs - heldAtMs) >= WAIT_MS) return false;
+  const index = indexOf(listed);
+  const fromMs = statusChangedAtMs(monitor, nowMs) ?? nowMs;
+  return parentsOf(monitor).some((id) => {
+    const parent = index.get(id);
+    if (!parent?.last_checked_at || parent.check_type === 'HEARTBEAT') return false;
+    if (isSilenced(parent)) return false;
+    const checkedMs = Date.parse(parent.last_checked_at);
+    if (checkedMs < fromMs) return true;
+    return checkedMs < fromMs + SETTLED_MS && nowMs < checkedMs + SETTLED_MS;
+  });
 }
 
 const isTrouble = (monitor: Monitor) => isDown(monitor) || isDegraded(monitor);
 
 const parentsOf = ({ depends_on: parents = [] }: Monitor) => parents.slice(0, MAX_PARENTS);
 
-/** Whether it is the outage that was seen before, and not another one. */
 const isSameTrouble = (was: HeldBack['monitor'], now: Monitor) =>
   was.status === now.status && was.status_changes === now.status_changes;
 
@@ -195,9 +201,9 @@ function heldBack(monitor: Monitor, was: HeldBack | undefined, nowMs: number): H
   return {
     monitor: {
       ...{ id, name, check_type, target, status, interval_seconds },
-      ...(status_changed_at !== undefined && { status_changed_at }),
-      ...(status_changes !== undefined && { status_changes }),
-      ...(status_reason !== undefined && { status_reason }),
+      status_changed_at,
+      status_changes,
+      status_reason,
     },
     heldAtMs: was?.heldAtMs ?? nowMs,
     ...(was?.behind && { behind: was.behind }),
@@ -210,19 +216,18 @@ function behindThese(one: HeldBack, roots: string[]): HeldBack {
   return { ...rest, behind: roots };
 }
 
-/** When the last check of a monitor began; the service tells when it ended. */
+/** The service reports when the check ended. */
 function checkBeganMs({ last_checked_at, response_time_ms }: Monitor): number {
   const endedMs = last_checked_at ? Date.parse(last_checked_at) : Number.NaN;
   return Number.isNaN(endedMs) ? 0 : endedMs - (response_time_ms ?? 0);
 }
 
 /**
- * A function that gives those on whose account a monitor is in trouble: the ones above it, over others that are down, that are
- * down by themselves. Where dependencies go round there may be none: then everybody is told of all.
+ * Finds the monitors that cause an outage: its ancestors, over others that are down, that are down by themselves. In a
+ * dependency cycle there may be none, and then every monitor gets its alert.
  */
-function rootsIn({ listed, known, isAlertDown }: Seen): (monitor: Monitor) => string[] {
+function rootsIn({ listed, known, isAlertDown }: HoldContext): (monitor: Monitor) => string[] {
   let missing: Map<string, string> | undefined;
-  /** As it was seen last, while it is missing in a list that may not be whole. */
   function lastStatusOf(id: string) {
     missing ??= new Map(known.map(({ id, status }) => [id, status]));
     return missing.get(id);
@@ -241,7 +246,7 @@ function rootsIn({ listed, known, isAlertDown }: Seen): (monitor: Monitor) => st
   function rootsAbove(parents: readonly string[]): string[] {
     const above = new Set(parents.filter(isParentDown));
     const roots: string[] = [];
-    // A set takes up what is added while it is gone through.
+    // Iterating over a set includes values that are added on the way.
     for (const id of above) {
       const own = downParentsOf(id);
       if (own.length === 0) roots.push(id);
@@ -258,16 +263,13 @@ function rootsIn({ listed, known, isAlertDown }: Seen): (monitor: Monitor) => st
   };
 }
 
-/** What monitors that depend on an alert of another system name it by; `undefined` for the incident of a monitor. */
+/** The name that monitors use for a reported alert as their parent. `undefined` for the incident of a monitor. */
 export const alertParentOf = ({ intake, name }: Incident) =>
   intake === undefined ? undefined : parentName(intake, name);
 
 const parentName = (intake: string, name: string) => `${ALERT_PARENT}${intake}/${name}`;
 
-/**
- * A function that tells whether an alert of another system fires, by what a monitor names as its parent. A warning is no outage, and
- * of one that nothing was heard of for long nobody knows.
- */
+/** A warning is no outage, and the state of an alert without news is unknown. */
 export function firingParents(
   watching: Pick<Watching, 'reported' | 'alerts'> | undefined,
 ): (parent: string) => boolean {
@@ -291,14 +293,18 @@ function namesOfFiring(watching: Pick<Watching, 'reported' | 'alerts'> | undefin
   );
 }
 
-/** Monitors that are named as behind another. */
+/** Dependents that are named. */
 const NAMED = 3;
 
-/** How often the message of a parent says anew who is behind it. */
+/** Shortest time between two updates of the names. */
 const NAMES_PACE_MS = 15_000;
 
-/** Open incidents with who is held back on their account, told now and then. Pure. */
-export const withBehind: AlertRule = (alerts, { nowMs, held = [], parentOf }) => {
+/** Adds the dependents that are held back to open incidents, at most every 15 s. Pure. */
+export function withBehind(
+  alerts: Alert[],
+  around: { nowMs: number; held?: Watching['held']; parentOf?: typeof alertParentOf },
+): Alert[] {
+  const { nowMs, held = [], parentOf } = around;
   const pairs = held.flatMap(({ monitor: { name }, behind = [], clear }) =>
     clear ? [] : behind.map((root) => ({ root, name })),
   );
@@ -313,9 +319,9 @@ export const withBehind: AlertRule = (alerts, { nowMs, held = [], parentOf }) =>
     const after: Incident['behind'] = { names, count: all.length, atMs: nowMs };
     return { ...alert, version: alert.version + 1, behind: after };
   });
-};
+}
 
-/** `a, b, c, and 4 more`, of those that are behind an incident; `undefined` when there are none. Pure. */
+/** `a, b, c, and 4 more`. Pure. */
 export function behindInWords({ behind }: Pick<Incident, 'behind'>): string | undefined {
   if (!behind || behind.count === 0) return undefined;
   const { names, count } = behind;

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Escalation } from '../channels/channel-settings.ts';
 import { isSilenced, isUp } from '../shared/status.ts';
+import type { RuleContext } from './arrange.ts';
 import { newGroup, withMembers } from './groups.ts';
-import { goesOn, isOpen, type RuleContext } from './incidents.ts';
+import { goesOn, isOpen } from './incidents.ts';
 import {
   type Alert,
   type Delivery,
@@ -11,21 +12,20 @@ import {
   incidentsIn,
 } from './watch-state.ts';
 
-/** What tells a place of incidents that nobody acknowledged where they were told first. */
 type EscalationGroup = Group & { escalation: NonNullable<Group['escalation']> };
 
-/** Whether it is a message in the place that was named for what nobody acknowledges. */
 export const isEscalation = (alert: Alert): alert is EscalationGroup =>
   alert.kind === 'group' && alert.escalation !== undefined;
 
-/** Mentions as platforms are given them: that of a person begins with @. */
+/** Platforms mark the mention of a person with @. */
 export const calledId = ({ id, isPerson }: NonNullable<Escalation['mention']>) =>
   isPerson ? `@${id}` : id;
 
 /**
- * The alerts with what nobody has acknowledged in time: one message in the place that is named for that, for all of a message
- * that are open by then, or a line under that message if only a person or a group is named. Gives the same array when nothing
- * is due. Pure.
+ * Escalates incidents that nobody acknowledged in time. An incident waits in its channel (not acknowledged, snoozed or
+ * over), is due after the channel's `afterMs`, and is then escalated once (`escalatedFrom`). The result is one message
+ * in another channel for all open incidents of the original message, or a line under that message if only a person or
+ * group is named. Returns the same array if nothing is due. Pure.
  */
 export const escalated = (
   alerts: Alert[],
@@ -75,11 +75,11 @@ export const escalated = (
   return [...alerts.map((alert) => changed.get(alert.id) ?? alert), ...made];
 };
 
-interface Due {
+interface DueEscalation {
   alert: Incident | Group;
-  /** How the place was told where nobody acknowledged it. */
+  /** The original message. */
   delivery: Delivery;
-  /** All of its message that nobody looks after, also what is not due yet. */
+  /** Unacknowledged incidents of the message, including ones that aren't due yet. */
   all: Incident[];
   escalation: Escalation;
 }
@@ -88,13 +88,13 @@ function dueOf(
   alert: Alert,
   openOf: (alert: Incident | Group) => Incident[],
   around: Pick<RuleContext, 'nowMs' | 'settingsOf'>,
-): Due[] {
+): DueEscalation[] {
   if ((alert.kind !== 'incident' && alert.kind !== 'group') || !goesOn(alert)) return [];
   if (isEscalation(alert)) return [];
-  return alert.deliveries.flatMap((delivery): Due[] => {
+  return alert.deliveries.flatMap((delivery): DueEscalation[] => {
     const { escalation } = around.settingsOf(delivery.place);
     if (!escalation || isSnoozed(delivery, around.nowMs)) return [];
-    // A line needs a message to stand under, and there is room for one.
+    // A line needs a posted message, which can have one line at a time.
     const isFree = delivery.posted && !delivery.line && delivery.dead === undefined;
     if (escalation.place === undefined && !isFree) return [];
     const all = openOf(alert).filter((incident) => needsCare(incident, delivery.place, around));
@@ -103,11 +103,9 @@ function dueOf(
   });
 }
 
-/** What was never posted is held back by a snooze. */
 const isSnoozed = ({ posted, heldUntilMs = 0 }: Delivery, nowMs: number) =>
   !posted && heldUntilMs > nowMs;
 
-/** It is an outage, nobody looks after it or wants to hear nothing of it, and it was not escalated from there. */
 function needsCare(
   incident: Incident,
   place: string,
@@ -126,12 +124,12 @@ function needsCare(
 
 function newEscalation(
   { id: of }: Alert,
-  told: Omit<Due, 'alert'> & { to: string },
+  told: Omit<DueEscalation, 'alert'> & { to: string },
   { nowMs }: Pick<RuleContext, 'nowMs'>,
 ): Group {
   const { delivery, all, to, escalation } = told;
   const { afterMs, mention } = escalation;
-  // The same at every try to store it, and short: buttons carry it.
+  // Stable, because storing may be tried again, and short, because buttons contain it.
   const id = hash('sha256', JSON.stringify([of, delivery.place, nowMs]), 'hex').slice(0, 32);
   return withMembers(
     {

@@ -13,30 +13,30 @@ import {
   memberIds,
 } from './watch-state.ts';
 
-/** So many times down within so long, which is five changes, are flapping; it is over after as long without a change. */
+/**
+ * A monitor flaps after so many changes to DOWN within this time. It is stable after the same time without a change.
+ */
 export const FLAPPING_DOWNS = 3;
 export const FLAPPING_MS = 15 * 60_000;
 
-/** Numbers of changes that are remembered: of as many outages as are asked for at once. */
+/** Most change numbers that are remembered, as many as one request for missed outages returns. */
 const COUNTED = 20;
 
-/** An incident of a monitor that flaps. */
 type FlappingIncident = Incident & { flapping: Flapping };
 
 /** An incident to open. */
 export interface Opening {
   monitor: Monitor;
-  flapping?: Flapping | undefined;
-  /** How it flapped before it stayed DOWN. */
-  flapped?: Flapping | undefined;
-  /** Who looks after it already. */
+  flapping?: Flapping;
+  /** Flapping that came before, if the monitor stayed DOWN. */
+  flapped?: Flapping;
+  /** Carried over from the flapping incident. */
   acknowledged?: Incident['acknowledged'];
 }
 
-/** What is remembered of the times that monitors went down, over one poll. */
 export type RecentDowns = ReturnType<typeof recentDowns>;
 
-/** Remembers of each monitor the last times that it went down: alerts that are over are not kept for long enough. */
+/** The last changes to DOWN of each monitor. Ended incidents aren't kept long enough to count them. */
 export function recentDowns(before: readonly Down[] | undefined, nowMs: number) {
   const known: Map<string, Down[]> = groupBy(
     (before ?? []).filter((down) => isRecent(down, nowMs)),
@@ -44,7 +44,7 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number) 
   );
   let noted = false;
   return {
-    /** Notes that a monitor went down; gives the flapping that begins with it, if one does. */
+    /** Returns the flapping that starts with this change, if any. */
     note(down: Down): Flapping | undefined {
       noted = true;
       const all = [...(known.get(down.monitorId) ?? []), down].slice(-FLAPPING_DOWNS);
@@ -59,18 +59,18 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number) 
         counted: all.flatMap(({ change }) => change ?? []),
       };
     },
-    /** Notes one as told now, which was noted or counted before. */
+    /** Replaces a change that was noted before. */
     noteAgain(down: Down) {
       noted = true;
       const others = (known.get(down.monitorId) ?? []).filter((one) => one.atMs !== down.atMs);
       known.set(down.monitorId, [...others, down].slice(1 - FLAPPING_DOWNS));
     },
-    /** All that the next poll needs; the same array when nothing was noted. */
+    /** Returns the same array if nothing was noted. */
     kept: () => (noted ? [...known.values()].flat() : before),
   };
 }
 
-/** The same for a change of few things, while thousands of others may have gone down. */
+/** For news about a few monitors, while thousands of others may have gone down. */
 export function recentDownsOf(
   ids: { has(id: string): boolean },
   before: readonly Down[] = [],
@@ -89,32 +89,31 @@ export function recentDownsOf(
   };
 }
 
-/** What is heard of late may have followed soon on what is old by now. */
+/** Twice as long, because missed outages are known late. */
 const isRecent = ({ seenAtMs }: Down, nowMs: number) =>
   Math.abs(nowMs - seenAtMs) <= 2 * FLAPPING_MS;
 
-/** Whether these are too many: they were within the time, or were heard of within it, since each would be a message. */
+/** Outages that were noticed together count too, because each would be a message. */
 function isFlap(downs: readonly Down[]): boolean {
   const [first, last] = [downs[0], downs.at(-1)];
   if (!first || !last || downs.length < FLAPPING_DOWNS) return false;
   return isFlapTime(first.atMs, last.atMs) || isFlapTime(first.seenAtMs, last.seenAtMs);
 }
 
-/** Whether it is so short a time, either way: the clock may have been set back. */
+/** The clock may have been set back. */
 export const isFlapTime = (aMs: number, bMs: number) => Math.abs(aMs - bMs) <= FLAPPING_MS;
 
-/** Whether it is an incident of a monitor that flaps, and goes on. */
 export function isFlapping(alert: Alert): alert is FlappingIncident {
   return alert.kind === 'incident' && alert.flapping !== undefined && alert.endedAtMs === undefined;
 }
 
-/** How often it changed between DOWN and UP. */
+/** Number of changes between DOWN and UP. */
 export const changesOf = ({ downs, isDown }: Pick<Flapping, 'downs' | 'isDown'>) =>
   2 * downs - (isDown ? 1 : 0);
 
 /**
- * The incident after its monitor was listed with another status, since `changedAtMs`; it may have been UP before that where it
- * is still to be asked what came in between. Pure.
+ * The flapping incident after its monitor was listed with another status. With `isAsking`, missed changes aren't known
+ * yet. Pure.
  */
 export function withStatus(
   incident: FlappingIncident,
@@ -147,7 +146,7 @@ export function withStatus(
   };
 }
 
-/** The incident with an outage that came or ended between two polls; the same one when it is counted already. Pure. */
+/** The flapping incident with an outage that began or ended between two polls. Pure. */
 export function withCounted(
   incident: FlappingIncident,
   monitor: Monitor,
@@ -158,7 +157,7 @@ export function withCounted(
   const startedAtMs = Math.min(Date.parse(outage.started_at), nowMs);
   const endedAtMs =
     outage.ended_at === null ? undefined : Math.min(Date.parse(outage.ended_at), nowMs);
-  // What ended as something else than UP may go on.
+  // An outage that ended with another status than UP may be ongoing.
   const isOver = endedAtMs !== undefined && isUp({ status: outage.ended_as ?? 'UP' });
   const isNowDown = !isOver && !isUp(monitor);
   const isNew = !outage.changes.some((change) => isCounted(flapping, change));
@@ -190,13 +189,16 @@ export function withCounted(
 export const isCounted = ({ counted }: Flapping, number: number | undefined) =>
   number !== undefined && counted.includes(number);
 
-/** The numbers with another one, in order; the oldest are forgotten. Pure. */
+/** Sorted, oldest evicted first. Pure. */
 function withNumber(counted: number[], number: number | undefined): number[] {
   if (number === undefined || counted.includes(number)) return [...counted];
   return [...counted, number].sort((a, b) => a - b).slice(-COUNTED);
 }
 
-/** While no poll came, it may not have been calm: that counts from now. What others report is not polled for. Pure. */
+/**
+ * A monitor may have flapped while no poll came, so the time to be stable starts again. Reported alerts aren't polled.
+ * Pure.
+ */
 export function withCalmRestarted(alerts: Alert[], nowMs: number): Alert[] {
   return mapChanged(alerts, (alert) =>
     isFlapping(alert) && alert.intake === undefined
@@ -205,15 +207,14 @@ export function withCalmRestarted(alerts: Alert[], nowMs: number): Alert[] {
   );
 }
 
-/** A monitor that is DOWN, as one of the times that it went down. */
 export function downOf(
   { id: monitorId, status_changes: change }: Monitor,
   { atMs, nowMs }: { atMs: number; nowMs: number },
 ): Down {
-  return { monitorId, atMs, seenAtMs: nowMs, ...(change !== undefined && { change }) };
+  return { monitorId, atMs, seenAtMs: nowMs, change };
 }
 
-/** Whether flapping ended with nothing to notice: a new incident says it, or people have said that they want to hear nothing. */
+/** The end needs no line: a new incident says it, or people turned the monitor off. */
 export function endsQuietly(alert: Alert): boolean {
   if (alert.kind === 'group') return alert.members.every(isQuietEnd);
   return alert.kind === 'incident' && isQuietEnd(alert);
@@ -225,10 +226,7 @@ const isQuietEnd = (ended: Incident | Group['members'][number]) =>
   !ended.gone &&
   (isDown(ended) || isSilenced(ended));
 
-/**
- * The last word, and what somebody did, need not wait for their turn; a message that was never posted waits for another
- * reason. Pure.
- */
+/** An end, or a press of a button, is shown without pacing. A snoozed message stays held back. Pure. */
 export function unpaced<T extends Alert>(alert: T): T {
   const deliveries = alert.deliveries.map(({ heldUntilMs, ...delivery }) =>
     delivery.posted || heldUntilMs === undefined ? delivery : { ...delivery, heldUntilMs },
@@ -236,10 +234,9 @@ export function unpaced<T extends Alert>(alert: T): T {
   return { ...alert, deliveries };
 }
 
-/** What is DOWN for so many checks, and for as long at least, is an outage, however often it went down before. */
+/** A monitor that stays DOWN for so many checks, and at least this long, is an outage even if it flaps. */
 const PERSISTS_AFTER = { checks: 3, leastMs: 2 * 60_000 };
 
-/** Whether a monitor that is DOWN since then has been so for long enough to call people, though it flaps. */
 export function persists(
   { interval_seconds }: Pick<Monitor, 'interval_seconds'>,
   fromMs: number,
@@ -251,9 +248,8 @@ export function persists(
 }
 
 /**
- * Ends the flapping of monitors that are listed and either stay DOWN, or have not changed for long enough. What stays DOWN
- * is an outage that people must notice: it is to be opened as a new incident. `asking` are monitors of which it is not known
- * how often they changed. Pure but for what it notes in `recent`.
+ * Ends the flapping of monitors that stay DOWN or are stable. If one stays DOWN, a new incident opens, so that people
+ * notice it. Pure except for changes noted in `recent`.
  */
 export function withFlappingEnded(
   alerts: Alert[],
@@ -273,10 +269,10 @@ export function withFlappingEnded(
     if (!isFlapping(alert) || !monitor) return alert;
     if (isDown(monitor)) {
       if (!isPersistent(alert.flapping, monitor, around)) return alert;
-      // What it depends on is down: nobody is called for this one.
+      // An outage of its parent has its own alert.
       if (around.holding?.isBehind(monitor)) return alert;
       downs.push(persistentOpening(alert, monitor, around));
-      // Calm is what was watched being so.
+      // Stable means that polls showed it.
     } else if (
       around.asking.has(monitor.id) ||
       isSoonAfter(alert.flapping.seenAtMs, around.nowMs)
@@ -284,7 +280,7 @@ export function withFlappingEnded(
       return alert;
     }
     if (isSilenced(monitor) && alert.flapping.isDown) {
-      // Paused or in maintenance, nobody knows whether it is up again: it is an outage until it is.
+      // While it is paused or in maintenance, its real state is unknown, so the outage is ongoing.
       const { flapping: _, ...outage } = alert;
       return unpaced({ ...outage, version: alert.version + 1, status: monitor.status });
     }
@@ -298,7 +294,7 @@ export function withFlappingEnded(
   return { alerts: after, downs };
 }
 
-/** Nobody is called again so soon, or what is down for three checks and up for one would call every few minutes. */
+/** Otherwise a monitor that is down for three checks and up for one would mention people every few minutes. */
 const isSoonAfter = (atMs: number, nowMs: number) => Math.abs(nowMs - atMs) < FLAPPING_MS;
 
 function isPersistent(
@@ -308,7 +304,7 @@ function isPersistent(
 ): boolean {
   if (rungAtMs !== undefined && isSoonAfter(rungAtMs, nowMs)) return false;
   const saidMs = statusChangedAtMs(monitor, nowMs);
-  // It may have been UP meanwhile.
+  // It may have been UP between two polls.
   if (saidMs === undefined && asking.has(monitor.id)) return false;
   const fromMs = Math.max(changedAtMs, downFromMs, saidMs ?? changedAtMs);
   return persists(monitor, fromMs, nowMs) || !isSoonAfter(changedAtMs, nowMs);
@@ -320,7 +316,7 @@ function persistentOpening(
   { nowMs, recent, asking }: { nowMs: number; recent: RecentDowns; asking: ReadonlySet<string> },
 ): Opening {
   const { status_changes: number } = monitor;
-  // What came before it is still asked for: this one is not the one that was counted last.
+  // Missed changes aren't known yet, so this outage isn't the last one that was counted.
   const isUncounted =
     asking.has(monitor.id) && number !== undefined && !isCounted(flapping, number);
   const flapped = isUncounted
@@ -334,20 +330,20 @@ function persistentOpening(
   const { changedAtMs: atMs } = flapped;
   recent.noteAgain(downOf(monitor, { atMs, nowMs }));
   const since = { ...monitor, status_changed_at: new Date(atMs).toISOString() };
-  return { monitor: since, flapped, ...(acknowledged && { acknowledged }) };
+  return { monitor: since, flapped, acknowledged };
 }
 
-/** An alert of what stayed DOWN after it flapped. */
+/** The incident of a monitor that stayed DOWN after it flapped. */
 type PersistentIncident = Incident & { flapped: Flapping };
 
-/** Whether it called people so short a time ago that they are not called again when it is over and its monitor goes down. */
+/** It mentioned people recently, so if the monitor goes down again, it continues as flapping. */
 export const mayFlapOn = (alert: Alert, nowMs: number): alert is PersistentIncident =>
   alert.kind === 'incident' &&
   alert.flapped !== undefined &&
   !alert.gone &&
   isSoonAfter(alert.openedAtMs, nowMs);
 
-/** Those of which there is a message, by their monitors. */
+/** By monitor, if a message exists. */
 export function mayFlapOnIn(
   alerts: readonly Alert[],
   nowMs: number,
@@ -362,7 +358,7 @@ export function mayFlapOnIn(
   );
 }
 
-/** The same as one of a monitor that flaps on since it was over: its message, which nobody can miss, counts from now on. */
+/** Continues an incident as flapping. Its message was just posted, so the time until the next mention starts there. */
 export function flappingOn(incident: PersistentIncident): FlappingIncident {
   const { endedAtMs, endUnseenFromMs: _, flapped, ...rest } = incident;
   const changedAtMs = Math.max(flapped.changedAtMs, endedAtMs ?? 0);
@@ -375,7 +371,7 @@ export function flappingOn(incident: PersistentIncident): FlappingIncident {
   };
 }
 
-/** The alerts with the messages about several going on in which these incidents stand, which go on. Pure. */
+/** Reopens groups that contain these incidents. Pure. */
 export function withGroupsOf(alerts: Alert[], incidentIds: ReadonlySet<string>): Alert[] {
   if (incidentIds.size === 0) return alerts;
   return alerts.map((alert) => {
@@ -386,7 +382,7 @@ export function withGroupsOf(alerts: Alert[], incidentIds: ReadonlySet<string>):
   });
 }
 
-/** What was said of an end is no longer so; the next one is said again. */
+/** A later end gets its own line. */
 function unended({ endSaid: _, line, ...delivery }: Delivery): Delivery {
   return { ...delivery, ...(line && line.what !== 'end' && { line }) };
 }

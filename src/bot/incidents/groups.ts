@@ -4,6 +4,7 @@ import {
   type Alert,
   type Delivery,
   type Group,
+  type GroupMember,
   groupBy,
   type Incident,
   incidentsIn,
@@ -11,16 +12,13 @@ import {
 } from './watch-state.ts';
 
 /**
- * Outages that a place receives within a minute share messages: the first has its own, all others one group. A minute after
- * the group was posted, the next outage is a new message, which notifies and has its own facts.
+ * Outages that a channel receives within a minute share messages: the first has its own, the others one group. A minute
+ * after the group was posted, the next outage is a new message, which notifies and has its own facts.
  */
 const TOGETHER_MS = 60_000;
 
-/**
- * Puts outages that began together into one message a place. `opened` are the incidents of this poll; a delivery that may
- * have gone out already stays where it is. Pure.
- */
-export function grouped(
+/** Puts new incidents of one poll into messages. A delivery that may have been sent stays where it is. Pure. */
+export function withGroups(
   alerts: readonly Alert[],
   opened: readonly Incident[],
   around: AlertContext,
@@ -30,17 +28,16 @@ export function grouped(
 }
 
 /**
- * Alerts share messages within a stream only. An outage must not be added to a message about milder troubles, which called
- * nobody, nor an alert of another system to one about monitors.
+ * Alerts share messages only within a stream. An outage doesn't join a message about milder problems, which mentioned
+ * nobody, and a reported alert doesn't join one about monitors.
  */
 const streamOf = (alert: Alert) => `${isMild(alert)} ${('intake' in alert && alert.intake) || ''}`;
 
 const isMild = (alert: Alert) => 'degraded' in alert && Boolean(alert.degraded);
 
-/** What tells of incidents that nobody acknowledged takes up no others by itself. */
+/** Escalations don't accept other incidents. */
 const isOfEscalation = (alert: Alert) => alert.kind === 'group' && alert.escalation !== undefined;
 
-/** The same, of incidents of one stream. */
 function groupedAlike(
   alerts: readonly Alert[],
   opened: readonly [Incident, ...Incident[]],
@@ -56,7 +53,7 @@ function groupedAlike(
   }
   const groupOf = (place: string, { monitorId, flapped }: Incident) => {
     const open = groups.get(place);
-    // What stays DOWN after it flapped is to be noticed.
+    // A monitor that stays DOWN after flapping gets a new message, so that people notice it.
     const isShown = flapped && open && !open.deliveries.every(isUndelivered);
     return isShown && open.members.some((one) => one.monitorId === monitorId) ? undefined : open;
   };
@@ -77,7 +74,7 @@ function groupedAlike(
 
   const changed = new Map<Group, Group>();
   const made: Group[] = [];
-  // By the group, or by the place where one begins.
+  // The key is a group, or the place of a new one.
   for (const [to, joined] of groupBy(joining, (one) => one.to)) {
     const incidents = joined.map(({ incident }) => incident);
     if (typeof to !== 'string') changed.set(to, withMembers(to, incidents));
@@ -96,11 +93,11 @@ function groupedAlike(
   ];
 }
 
-/** Groups that go on, oldest first. */
+/** Oldest first. */
 export const openGroups = (alerts: readonly Alert[]): Group[] =>
   alerts.filter((alert): alert is Group => alert.kind === 'group' && alert.endedAtMs === undefined);
 
-/** Groups with what became of their members, or one of them alone; the same array when nothing did. Pure. */
+/** Updates groups from their incidents: all of them, or only one. Returns the same array if nothing changes. Pure. */
 export function refreshed(alerts: Alert[], nowMs: number, only?: string): Alert[] {
   const isChanging = (alert: Alert): alert is Group =>
     alert.kind === 'group' && mayChange(alert) && (only === undefined || alert.id === only);
@@ -111,7 +108,7 @@ export function refreshed(alerts: Alert[], nowMs: number, only?: string): Alert[
   );
 }
 
-/** What is over tells nothing new but that a snooze is over, too, and its silence elsewhere. */
+/** After its end, a group only shows that a snooze and its silence end. */
 const mayChange = ({ endedAtMs, members }: Group) =>
   endedAtMs === undefined ||
   members.some(({ snoozed, silenceEnd }) => snoozed || silenceEnd?.status === 'wanted');
@@ -131,13 +128,13 @@ function refreshedGroup(
     group.endedAtMs === undefined && members.every(({ endedAtMs }) => endedAtMs !== undefined);
   const after = { ...group, members, version: group.version + 1 };
   if (!isOver) return after;
-  // The last word need not wait for its turn.
+  // The end is shown without pacing.
   const deliveries = group.deliveries.map(({ heldUntilMs: _, ...delivery }) => delivery);
   return { ...after, deliveries, endedAtMs: nowMs };
 }
 
-/** Of what is over, how its snooze is. */
-function withSnoozeOf(member: Member, incident: Incident | undefined): Member {
+/** Updates the snooze of a member after the group has ended. */
+function withSnoozeOf(member: GroupMember, incident: Incident | undefined): GroupMember {
   const { snoozed, silenceEnd, ...others } = member;
   const isSame =
     (snoozed === undefined || incident?.snoozed !== undefined) &&
@@ -151,8 +148,6 @@ function withSnoozeOf(member: Member, incident: Incident | undefined): Member {
   };
 }
 
-type Member = Group['members'][number];
-
 const isFree = ({ attempted, earlier, heldUntilMs }: Delivery) =>
   !attempted && !earlier && heldUntilMs === undefined;
 
@@ -160,8 +155,8 @@ const freePlaces = ({ deliveries }: Incident) =>
   deliveries.filter(isFree).map(({ place }) => place);
 
 /**
- * Nothing is lost by joining a message that is to come, also if all of it is over by now. What was gathered in a quiet time takes no
- * more after that.
+ * A message that isn't posted yet accepts more, even if its outages are over. A digest of quiet hours doesn't once they
+ * end.
  */
 function takesMore({ deliveries, endedAtMs, quiet }: Group, nowMs: number): boolean {
   if (quiet !== undefined) return false;
@@ -173,7 +168,7 @@ function takesMore({ deliveries, endedAtMs, quiet }: Group, nowMs: number): bool
 const isPostedOfLate = ({ postedAtMs, dead }: Delivery, nowMs: number) =>
   dead === undefined && postedAtMs !== undefined && Math.abs(nowMs - postedAtMs) <= TOGETHER_MS;
 
-/** Places that received an outage a moment ago, or are about to. */
+/** Places that received an outage in the last minute, or are about to. */
 function recentPlaces(alerts: readonly Alert[], nowMs: number): Set<string> {
   const isRecent = (one: Delivery) =>
     isPostedOfLate(one, nowMs) || (isUndelivered(one) && one.heldUntilMs === undefined);
@@ -184,7 +179,6 @@ function recentPlaces(alerts: readonly Alert[], nowMs: number): Set<string> {
   );
 }
 
-/** A group of a place, as yet without members. */
 export function newGroup(
   place: string,
   { nowMs, newId }: AlertContext,
@@ -198,12 +192,12 @@ export function newGroup(
     openedAtMs: nowMs,
     deliveries: [newDelivery(place, id)],
     place,
-    ...(intake !== undefined && { intake }),
+    intake,
     members: [],
   };
 }
 
-/** One that was a member before counts again, in its old place. */
+/** A monitor that is a member already counts once more. */
 export function withMembers(
   { endedAtMs: _, ...group }: Group,
   incidents: readonly Incident[],
@@ -228,16 +222,19 @@ export function withMembers(
   };
 }
 
-/** How often a member was down since it joined: one that flaps joins with its third time. */
-export const outagesOf = ({ times, flapping }: Member) =>
+/** Outages of a member since it joined. A flapping monitor joins with its third outage. */
+export const outagesOf = ({ times, flapping }: GroupMember) =>
   times + (flapping ? flapping.downs - FLAPPING_DOWNS : 0);
 
-/** What may be left out is set one by one, since spreading it takes ten times as long, and a group may have thousands. */
-function memberOf(incident: Incident, times: number): Member {
+/**
+ * Optional fields are set one by one, because spreads take ten times as long, and a group may have thousands of
+ * members.
+ */
+function memberOf(incident: Incident, times: number): GroupMember {
   const { id: incidentId, version, monitorId, name, status, startedAtMs } = incident;
   const { acknowledged, reason, endedAtMs, gone, foundAtStart, unseenFromMs, endUnseenFromMs } =
     incident;
-  const member: Member = { incidentId, version, monitorId, name, status, startedAtMs, times };
+  const member: GroupMember = { incidentId, version, monitorId, name, status, startedAtMs, times };
   if (reason !== undefined) member.reason = reason;
   if (incident.change !== undefined) member.change = incident.change;
   if (endedAtMs !== undefined) member.endedAtMs = endedAtMs;
@@ -264,22 +261,21 @@ function memberOf(incident: Incident, times: number): Member {
   return member;
 }
 
-const updated = (member: Member, incident: Incident): Member =>
+const updated = (member: GroupMember, incident: Incident): GroupMember =>
   member.version === incident.version ? member : memberOf(incident, member.times);
 
-interface Around extends AlertContext {
-  /** The quiet hours of a place, as shown, while they last. */
+interface DigestContext extends AlertContext {
+  /** The current quiet hours of a place, as people write them. */
   quietOf: (place: string) => string | undefined;
 }
 
 /**
- * Puts the outages that places cannot be told of, because it is quiet there, into one group a place, which is told when the
- * quiet time is over: all that is yet to be posted, also what waited for another reason. Gives the same array when there
- * is nothing. Pure.
+ * Puts outages of channels in quiet hours into one digest per channel, which is posted afterwards. Returns the same
+ * array if nothing changes. Pure.
  */
-export function gathered(alerts: Alert[], around: Around): Alert[] {
+export function withQuietDigests(alerts: Alert[], around: DigestContext): Alert[] {
   const { nowMs, quietOf } = around;
-  const waiting: Waiting[] = [];
+  const waiting: CaughtDelivery[] = [];
   const rest = alerts.map((alert): Alert => {
     if (alert.kind === 'group') return withHours(alert, quietOf);
     if (alert.kind !== 'incident') return alert;
@@ -307,12 +303,12 @@ export function gathered(alerts: Alert[], around: Around): Alert[] {
   return [...rest.map((alert) => changed.get(alert) ?? alert), ...made];
 }
 
-interface Waiting {
+interface CaughtDelivery {
   incident: Incident;
   delivery: Delivery;
 }
 
-/** It may be moved: no try to post it was made, and nobody snoozed it. */
+/** It was never sent and isn't snoozed. */
 const isMovable = ({ attempted, dead, heldUntilMs = 0 }: Delivery, nowMs: number) =>
   !attempted && dead === undefined && heldUntilMs <= nowMs;
 
@@ -323,7 +319,7 @@ function isHeld(alert: Alert, place: string, intake: string | undefined): alert 
 
 const isUntouched = ({ attempted, dead }: Delivery) => !attempted && dead === undefined;
 
-function withCaught(group: Group, caught: readonly Waiting[], nowMs: number): Group {
+function withCaught(group: Group, caught: readonly CaughtDelivery[], nowMs: number): Group {
   const incidents = caught.map(({ incident }) => incident);
   const joined = withMembers(group, incidents);
   const earlier = new Map(
@@ -333,13 +329,13 @@ function withCaught(group: Group, caught: readonly Waiting[], nowMs: number): Gr
     ...member,
     times: member.times + (earlier.get(member.monitorId) ?? 0),
   }));
-  // What waited for another reason may be over by now.
+  // Outages that waited for another reason may be over.
   const isOver = members.every(({ endedAtMs }) => endedAtMs !== undefined);
   return { ...joined, members, ...(isOver && { endedAtMs: nowMs }) };
 }
 
-/** The hours may be changed while it is held. */
-function withHours(group: Group, quietOf: Around['quietOf']): Group {
+/** The hours may change while the digest waits. */
+function withHours(group: Group, quietOf: DigestContext['quietOf']): Group {
   const { place, quiet, deliveries, version } = group;
   if (quiet === undefined || !deliveries.every(isUntouched)) return group;
   const hours = quietOf(place) ?? quiet;

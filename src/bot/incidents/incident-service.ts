@@ -21,7 +21,6 @@ import {
   withPast,
 } from './watch-state.ts';
 
-/** The incidents that people were told of, for those who press a button under one, or under several. */
 export type Incidents = ReturnType<typeof createIncidents>;
 
 const HEARD_AGAIN =
@@ -29,26 +28,26 @@ const HEARD_AGAIN =
 
 const EMPTY = 'Write the note after “note:”, for example “note: restarted the database”.';
 
-/** `onChange` is called when there is something to show, with everything stored. */
+/** `onChange` is called after a change is stored. */
 export function createIncidents(options: {
   state: Pick<WatchState, 'current' | 'update'>;
   nowMs: () => number;
   onChange: () => void;
-  /** The silence elsewhere that a snooze of an incident wants; none without it. */
+  /** The Alertmanager silence for a snooze of this incident. */
   silenceFor?: (incident: Incident) => Silence | undefined;
 }) {
   const { state, nowMs, onChange, silenceFor } = options;
   return {
-    /** Those behind the id of an incident or a group that are still known; throws `CommandError` when none is. */
+    /** The incidents of an incident or group id. Throws `CommandError` if none is kept. */
     get: (id: string) => known(state.current()?.alerts, id),
-    /** The incident of a monitor that goes on, by its id; `undefined` when people were told of none. */
+    /** Id of a monitor's open incident. */
     openOf: (monitorId: string) =>
       incidentsIn(state.current()?.alerts ?? []).findLast(
         (incident) => incident.monitorId === monitorId && isOpen(incident),
       )?.id,
     /**
-     * Sets on those that go on what none has said of them yet, and shows it everywhere at once. Where it was said of all
-     * before, gives that. Throws `CommandError` when none goes on.
+     * Acknowledges or snoozes all open incidents of an alert that aren't yet, and shows it everywhere. Resolves to the
+     * earlier value if all were. Throws `CommandError` if none is open.
      */
     async mark<K extends 'acknowledged' | 'snoozed'>(
       id: string,
@@ -68,9 +67,9 @@ export function createIncidents(options: {
           const silence = what === 'snoozed' ? silenceFor?.(alert) : undefined;
           const { silenceEnd, ...others } = alert;
           return {
-            // What is yet to be ended is, before another one is made.
+            // An earlier silence is ended before another is created.
             ...(silence && silenceEnd?.status !== 'wanted' ? others : alert),
-            [what]: { ...said(atMs), ...(silence && { silence }) },
+            [what]: { ...said(atMs), silence },
             version: alert.version + 1,
           };
         });
@@ -79,7 +78,7 @@ export function createIncidents(options: {
       if (!before) onChange();
       return before;
     },
-    /** Ends the snoozes of their monitors, also of what is over: what was held back is told. False when there is none. */
+    /** Resolves to false if there was no snooze. */
     async endSnoozes(id: string) {
       let isEnded = false;
       await state.update((watching) => {
@@ -93,8 +92,7 @@ export function createIncidents(options: {
       return isEnded;
     },
     /**
-     * Ends those of which nobody has heard for long, which says nothing about whether they are over. Throws `CommandError`
-     * when there is none of them any more.
+     * Closes incidents whose sender is silent. Their real state is unknown. Throws `CommandError` if there are none.
      */
     async close(id: string, by: string) {
       await state.update((watching) => {
@@ -107,8 +105,8 @@ export function createIncidents(options: {
       onChange();
     },
     /**
-     * Keeps a note with what the message over a thread tells of, also when that is over; false when there is no such.
-     * Throws `CommandError` when it is empty.
+     * Adds a note to the alert of a thread, even if that is over. Resolves to false if the thread has no alert. Throws
+     * `CommandError` if the note is empty.
      */
     async note({ place, thread }: { place: Place; thread: string }, note: Omit<Note, 'atMs'>) {
       let isKept = false;
@@ -129,7 +127,7 @@ export function createIncidents(options: {
   };
 }
 
-/** Whoever pressed sees it at once, also in a message that otherwise changes now and then. */
+/** A press is shown at once, without pacing. */
 export function withShown(watching: Watching, alerts: Alert[], nowMs: number): Watching {
   if (alerts === watching.alerts) return watching;
   const before = new Set(watching.alerts);
@@ -139,7 +137,7 @@ export function withShown(watching: Watching, alerts: Alert[], nowMs: number): W
   return { ...watching, alerts: shown };
 }
 
-/** Some incidents ended by a person; what is heard of their alerts from now on is news. */
+/** A later report opens a new incident. */
 function withClosed(
   watching: Watching,
   closed: readonly Incident[],
@@ -170,17 +168,16 @@ function known(alerts: readonly Alert[] = [], id: string): [Incident, ...Inciden
   return [first, ...others];
 }
 
-/** What a message in this place is about, with the thread under it. */
+/** The alert of a thread. */
 export interface ThreadIncident {
-  /** The newest that goes on, else the newest. */
+  /** The newest open incident, or else the newest. */
   incident: Incident;
-  /** All that it told of, when there are several. */
+  /** Set if the message is about several incidents. */
   group: Group | undefined;
-  /** Those of them that are still kept, oldest first. */
+  /** All incidents that are still kept, oldest first. */
   all: readonly Incident[];
 }
 
-/** The incident, or the outages that began together, in whose thread something is said. Pure. */
 export function incidentOfThread(
   alerts: readonly Alert[] = [],
   place: string,
@@ -196,7 +193,6 @@ export function incidentOfThread(
   return incident && { incident, group: found, all: own };
 }
 
-/** What the message over a thread tells of. Pure. */
 function alertOfThread(
   alerts: readonly Alert[],
   place: string,
@@ -209,11 +205,11 @@ function alertOfThread(
   );
 }
 
-/** Longest wait for a post whose answer was lost: it may be tried again for a day. */
+/** An attempt whose answer was lost may be repeated for a day. */
 const POSTED_WITHIN_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
 
-/** Whether an alert may be visible in a place while Askwatch does not know yet in which thread. Pure. */
+/** An alert may be visible in a place before its thread is known. Pure. */
 export const isPosting = (alerts: readonly Alert[] = [], place: string) =>
   alerts.some(
     (alert) =>
@@ -224,8 +220,8 @@ export const isPosting = (alerts: readonly Alert[] = [], place: string) =>
   );
 
 /**
- * Resolves once no alert is on its way to a place, or after 20 s. People see an alert before the platform's answer says which
- * thread it has; a reply that comes by then belongs to that alert.
+ * Waits up to 20 s until no alert is being posted to a place. People see an alert before the platform's answer arrives,
+ * so an early reply belongs to it.
  */
 export async function waitForPosts(state: Pick<WatchState, 'current'>, place: string) {
   const untilMs = performance.now() + POSTED_WITHIN_MS;
@@ -234,20 +230,19 @@ export async function waitForPosts(state: Pick<WatchState, 'current'>, place: st
   }
 }
 
-/** Notes kept of an incident, the newest. */
 const MAX_NOTES = 20;
 const MAX_NOTE_LENGTH = 500;
 
-/** For how long the same words of a person are the same note. */
+/** A person who repeats a note within this time adds one note. */
 const SAME_NOTE_MS = 10 * 60_000;
 
-/** What somebody wants to be kept with an incident, not answered: what follows `note:`. Pure. */
+/** The text after `note:`. Pure. */
 export function noteIn(said: string): string | undefined {
   const text = /^\s*note:(.*)$/is.exec(said)?.[1];
   return text?.replace(/\s+/g, ' ').trim();
 }
 
-/** An alert that keeps one more note, or the same when it has it: what a crash interrupts is done again. Pure. */
+/** Adding the same note again after a crash changes nothing. Pure. */
 export function withNote<T extends Extract<Alert, { notes?: unknown }>>(alert: T, note: Note): T {
   const kept = { ...note, text: shortened(note.text, MAX_NOTE_LENGTH) };
   const before = alert.notes ?? [];
@@ -257,7 +252,6 @@ export function withNote<T extends Extract<Alert, { notes?: unknown }>>(alert: T
   return { ...alert, version: alert.version + 1, notes: [...before, kept].slice(-MAX_NOTES) };
 }
 
-/** Says that a note is kept. Pure. */
 export function notedCard(text: string): Card {
   const cut =
     text.length > MAX_NOTE_LENGTH ? ` Only the first ${MAX_NOTE_LENGTH} characters are kept.` : '';

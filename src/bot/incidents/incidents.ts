@@ -1,9 +1,8 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { ChannelSettings } from '../channels/channel-settings.ts';
 import type { MonitorRef } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
-import type { Changes } from './diff.ts';
+import type { ListedChanges } from './diff.ts';
 import {
   downOf,
   flappingOn,
@@ -26,73 +25,54 @@ import {
   incidentsIn,
   mapChanged,
   memberIds,
-  type Watching,
 } from './watch-state.ts';
 
-/** What making an alert needs from outside. */
 export interface AlertContext {
   nowMs: number;
   newId: () => string;
 }
 
-/** What deciding needs besides. */
 export interface IncidentContext extends AlertContext {
-  /** The places, in their one-word form, that hear of a monitor. */
+  /** Place keys of the channels that get alerts of a monitor. */
   placesFor: (monitor: MonitorRef) => string[];
-  /** Since when no poll had come, when this poll comes late; 0 at the first poll ever. */
+  /** Time of the last poll, if this poll is late. 0 at the first poll ever. */
   unseenFromMs?: number;
-  /** What the last checks took of monitors that went DOWN, milliseconds by id. */
+  /** Response times in milliseconds of the last checks, by id of a monitor that went DOWN. */
   responseTimes?: ReadonlyMap<string, number[]>;
 }
 
-/** What one poll needs: it also remembers how often monitors went down. */
 export interface PollContext extends IncidentContext {
   recent: RecentDowns;
-  /** Monitors of which it is still to be asked how often they changed. */
+  /** Monitors whose missed changes aren't known yet. */
   asking: ReadonlySet<string>;
-  /** What keeps incidents from opening on account of what their monitors depend on. */
+  /** Holds incidents back because of dependencies. */
   holding?: {
     holds(monitor: Monitor): boolean;
     isBehind(monitor: Monitor, endedAtMs?: number): boolean;
   };
 }
 
-/** What a rule over all alerts may need of a poll. */
-export interface RuleContext {
-  nowMs: number;
-  /** How places are told. */
-  settingsOf: (place: string) => ChannelSettings;
-  /** Whether it is quiet in a place now. */
-  isQuiet: (place: string) => boolean;
-  /** Whether a monitor was seen in this poll: of others nothing is known now. */
-  isListed: (monitorId: string) => boolean;
-  /** Monitors whose incidents are held back. */
-  held?: Watching['held'];
-  /** What monitors that depend on the one of an incident name it by, where that is not its id. */
-  parentOf?: (incident: Incident) => string | undefined;
-}
-
-/** What becomes of all alerts after a poll: the same array when nothing does. Pure. */
-export type AlertRule = (alerts: Alert[], around: RuleContext) => Alert[];
-
-/** Alerts kept after all is told, so that the document stays small. */
+/** Most delivered alerts that are kept after they are over. */
 const KEEP_SETTLED = 100;
 
-/** Ended outages still to be told; more only when places refuse for long while monitors flap. */
+/** Most undelivered alerts that are kept after they are over. Reached only if channels refuse messages for long. */
 const MAX_UNSETTLED = 5_000;
 
-/** A milder trouble that comes back so soon is the same one. */
+/** A milder problem that returns within this time continues its incident. */
 const AGAIN_MS = 15 * 60_000;
 
 /**
- * Opens an incident for each monitor that became DOWN or DEGRADED and carries changes into those open: UP ends one, a monitor
- * that is gone ends it without a recovery, any other status, such as MAINTENANCE or PAUSED, shows in it; while a monitor flaps,
- * changes are counted. What was DEGRADED and goes DOWN is a new incident, since nobody was called for the first. What people were
- * called for a moment ago, because it stayed DOWN after it flapped, goes on flapping when it goes DOWN again. A monitor has at
- * most one change; the time taken grows with alerts and changes, not with their product. Gives the same array when nothing is
- * different.
+ * Opens an incident for each monitor that became DOWN or DEGRADED, and updates open ones. UP ends an incident, and so
+ * does a removal. Any other status, such as MAINTENANCE, only shows in it. A DEGRADED monitor that goes DOWN gets a new
+ * incident, because the first mentioned nobody. While a monitor flaps, changes are only counted. A monitor has at most
+ * one change. The time needed grows with alerts plus changes, not with their product. Returns the same array if nothing
+ * changes.
  */
-export function applyChanges(alerts: Alert[], changes: Changes, around: PollContext): Alert[] {
+export function applyChanges(
+  alerts: Alert[],
+  changes: ListedChanges,
+  around: PollContext,
+): Alert[] {
   if (changes.size === 0) return alerts;
   const { nowMs, recent } = around;
   const holds = (monitor: Monitor) =>
@@ -110,13 +90,13 @@ export function applyChanges(alerts: Alert[], changes: Changes, around: PollCont
     if (alert.kind !== 'incident' || !changes.has(alert.monitorId)) return alert;
     const monitor = changes.get(alert.monitorId);
     const goesOn: boolean = isOpen(alert);
-    if (goesOn) return carriedOn(alert, monitor, around);
+    if (goesOn) return withMonitorChange(alert, monitor, around);
     if (!monitor || open.has(alert.monitorId) || holds(monitor)) return alert;
     const persistent = stayed.get(alert.monitorId);
     if (alert === persistent && isDown(monitor)) {
       open.add(alert.monitorId);
       again.add(alert.id);
-      return carriedOn(flappingOn(persistent), monitor, around);
+      return withMonitorChange(flappingOn(persistent), monitor, around);
     }
     if (alert !== latest.get(alert.monitorId) || !mayGoOn(alert, nowMs)) return alert;
     open.add(alert.monitorId);
@@ -138,12 +118,11 @@ export function applyChanges(alerts: Alert[], changes: Changes, around: PollCont
   return withOpened(withGroupsOf(carried, again), downs, around);
 }
 
-/** Whether a milder trouble turns into an outage. */
 const becomesOutage = ({ degraded, flapping }: Incident, monitor: Monitor | undefined) =>
   degraded !== undefined && !flapping && monitor !== undefined && isDown(monitor);
 
-/** The last milder trouble of each monitor that is DEGRADED now. */
-function latestDegraded(alerts: readonly Alert[], changes: Changes) {
+/** The last milder problem of each monitor that is DEGRADED now. */
+function latestDegraded(alerts: readonly Alert[], changes: ListedChanges) {
   const isLatest = ({ monitorId, degraded }: Incident) => {
     const monitor = changes.get(monitorId);
     return degraded !== undefined && monitor !== undefined && isDegraded(monitor);
@@ -155,11 +134,11 @@ function latestDegraded(alerts: readonly Alert[], changes: Changes) {
   );
 }
 
-/** Whether it was over for a moment only: then its message goes on, and nobody gets another. */
+/** It was over only briefly, so its message continues. */
 const mayGoOn = ({ gone, endedAtMs = 0, deliveries }: Incident, nowMs: number) =>
   !gone && deliveries.length > 0 && Math.abs(nowMs - endedAtMs) <= AGAIN_MS;
 
-/** Opens incidents of monitors that have none; they carry what nobody was told of those before. Pure. */
+/** Opens incidents. They take over earlier outages of their monitors that no channel has received. Pure. */
 export function withOpened(
   alerts: Alert[],
   downs: readonly Opening[],
@@ -173,7 +152,7 @@ export function withOpened(
   let inGroups: Set<string> | undefined;
   const carried = alerts.flatMap((alert): Alert[] => {
     const down = alert.kind === 'incident' ? downById.get(alert.monitorId) : undefined;
-    // A milder trouble before it is no outage that could be counted, and is told by itself.
+    // A milder problem isn't counted as an outage, and has its own message.
     const isAlike =
       alert.kind === 'incident' &&
       down &&
@@ -181,14 +160,14 @@ export function withOpened(
     if (!isAlike) return [alert];
     const left = withoutUndelivered(alert, down);
     if (left.length > 0) return left;
-    // A message about several still needs it, to show what became of it.
+    // A group still shows the incident.
     inGroups ??= memberIds(alerts.filter(goesOn));
     return inGroups.has(alert.id) ? [{ ...alert, deliveries: [] }] : [];
   });
   const opened = [...downById.values()].map((down) => {
     const { monitor, undelivered, flapping, flapped, acknowledged } = down;
     const incident: Incident = {
-      ...found(monitor, carriedDeliveries(undelivered), around),
+      ...foundIncident(monitor, carriedDeliveries(undelivered), around),
       ...(flapping && { flapping }),
       ...(flapped && { flapped }),
       ...(acknowledged && { acknowledged }),
@@ -201,7 +180,7 @@ export function withOpened(
   return [...carried, ...opened];
 }
 
-/** Until when new outages of a monitor wait. */
+/** End of the snooze of each monitor. */
 function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
   const untilMs = new Map<string, number>();
   for (const { monitorId, snoozed } of incidentsIn(alerts)) {
@@ -210,13 +189,12 @@ function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
   return untilMs;
 }
 
-/** Whether it is an outage that goes on. */
 export function isOpen(alert: Alert): alert is Incident {
   return alert.kind === 'incident' && alert.endedAtMs === undefined;
 }
 
-/** An open incident after a change of its monitor, which is gone where it is left out. */
-function carriedOn(
+/** An open incident after a change of its monitor. `undefined` stands for a removed monitor. */
+function withMonitorChange(
   incident: Incident,
   monitor: Monitor | undefined,
   around: PollContext,
@@ -232,7 +210,7 @@ function carriedOn(
     });
   }
   const changed = { ...incident, version, status: monitor.status };
-  // Only UP ends an outage: in maintenance, paused or not checked yet, nobody knows whether it is over.
+  // Only UP ends an outage. In maintenance, paused, or before the next check, the real state is unknown.
   const isOver = isUp(monitor) || (incident.degraded !== undefined && isDown(monitor));
   if (!isOver) return changed;
   const { startedAtMs } = incident;
@@ -244,12 +222,15 @@ function carriedOn(
   };
 }
 
-/** Since when nothing was seen until a monitor had its status, where the service does not tell either. */
+/** Start of the time without polls, if the service doesn't report when the status changed. */
 const unseenBefore = (monitor: Monitor, { nowMs, unseenFromMs }: IncidentContext) =>
   statusChangedAtMs(monitor, nowMs) === undefined ? unseenFromMs : undefined;
 
-/** An outage that this poll found, with what is known of the time before it. */
-function found(monitor: Monitor, undelivered: Delivery[], around: IncidentContext): Incident {
+function foundIncident(
+  monitor: Monitor,
+  undelivered: Delivery[],
+  around: IncidentContext,
+): Incident {
   const responseTimesMs = around.responseTimes?.get(monitor.id);
   const unseenFromMs = unseenBefore(monitor, around);
   return {
@@ -261,7 +242,7 @@ function found(monitor: Monitor, undelivered: Delivery[], around: IncidentContex
   };
 }
 
-/** An outage that goes on; `undelivered` are deliveries that earlier outages of the monitor handed on. */
+/** `undelivered` are deliveries of earlier outages of the monitor. */
 export function newIncident(
   monitor: Monitor,
   undelivered: Delivery[],
@@ -285,35 +266,33 @@ export function newIncident(
     checkType: monitor.check_type,
     status: monitor.status,
     startedAtMs: statusChangedAtMs(monitor, around.nowMs) ?? around.nowMs,
-    ...(reason !== undefined && { reason }),
-    ...(change !== undefined && { change }),
+    reason,
+    change,
   };
 }
 
-/** A place that is to be told of an alert. */
 export function newDelivery(place: string, alertId: string): Delivery {
   return {
     place,
     postId: `${alertId}@${place}`,
     attempted: false,
-    told: 0,
+    deliveredVersion: 0,
     failures: 0,
     nextTryAtMs: 0,
   };
 }
 
-/** Whether a place has nothing more to hear of an alert as it is now. */
 export function isDelivered(alert: Alert, delivery: Delivery): boolean {
-  const { told: deliveredVersion, dead, line, attempted } = delivery;
+  const { deliveredVersion, dead, line, attempted } = delivery;
   if (dead !== undefined) return true;
-  // Nobody is woken for what somebody looks after by now.
+  // An escalation is dropped once a person takes care of it.
   const isLate = !attempted && alert.kind === 'group' && alert.escalation !== undefined;
   if (isLate && !isUnattended(alert)) return true;
   const isLineLate = line?.what === 'escalation' && !line.attempted && !isUnattended(alert);
   return deliveredVersion === alert.version && (line === undefined || isLineLate);
 }
 
-/** Whether something of an alert goes on of which nobody has said that they know it. */
+/** An open incident that nobody acknowledged or snoozed. */
 function isUnattended(alert: Alert): boolean {
   if (alert.kind !== 'incident' && alert.kind !== 'group') return goesOn(alert);
   const all = alert.kind === 'incident' ? [alert] : alert.members;
@@ -327,8 +306,8 @@ function isUnattended(alert: Alert): boolean {
 }
 
 /**
- * Leaves out the oldest alerts that are over and stay so, beyond what is kept; of reports each channel has one at most. `dropped` counts those not told everywhere.
- * Pure.
+ * Removes the oldest alerts that are over, beyond the limits. `dropped` counts the ones that some channel hasn't
+ * received. Pure.
  */
 export function prune(alerts: Alert[], nowMs: number): { alerts: Alert[]; dropped: number } {
   const isOver = (alert: Alert) =>
@@ -345,24 +324,23 @@ export function prune(alerts: Alert[], nowMs: number): { alerts: Alert[]; droppe
     : { alerts: alerts.filter((alert) => !out.has(alert)), dropped: unsettled.length };
 }
 
-/** A place that refuses or fails for so long is given up for this alert. */
+/** A delivery that fails for so long is given up. */
 export const GIVE_UP_MS = 86_400_000;
 
-/** How long a monitor is left alone by a press of “Snooze”: nothing is held back for longer. */
+/** Length of a snooze, the longest time for which anything is held back. */
 export const SNOOZE_MS = 3_600_000;
 
-/** Until when a delivery is held back; a longer time than was ever set means that the clock was set back. */
+/** A longer wait was set before the clock was set back. */
 export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
   heldUntilMs - nowMs <= SNOOZE_MS ? heldUntilMs : 0;
 
 export const goesOn = (alert: Alert) =>
   alert.kind !== 'notice' && alert.kind !== 'report' && alert.endedAtMs === undefined;
 
-/** Whether a place has no message yet, and is to have one. */
 export const isUndelivered = ({ posted, dead }: Delivery) =>
   posted === undefined && dead === undefined;
 
-/** What a place was not told of earlier outages: how many, since when, and the message that may be there. */
+/** Earlier outages that a channel hasn't received, with the message that may exist. */
 interface UndeliveredOutages {
   delivery: Delivery;
   count: number;
@@ -370,12 +348,12 @@ interface UndeliveredOutages {
 }
 
 /**
- * Takes from an earlier outage what no place was told of it yet, for the new outage to carry: twenty flaps while a platform
- * is away become one message. The id of the message stays, because a try with it may have gone through.
+ * Takes from an earlier outage the deliveries that were never posted. Twenty flaps during an outage of a platform
+ * become one message. It keeps its id, because an attempt may have succeeded.
  */
 function withoutUndelivered(
   incident: Incident,
-  { undelivered, flapping }: { undelivered: UndeliveredOutages[]; flapping?: Flapping | undefined },
+  { undelivered, flapping }: { undelivered: UndeliveredOutages[]; flapping?: Flapping },
 ): Alert[] {
   const taken = incident.deliveries.filter(isUndelivered);
   if (taken.length === 0) return [incident];
@@ -389,17 +367,17 @@ function withoutUndelivered(
   return deliveries.length === 0 ? [] : [{ ...incident, deliveries }];
 }
 
-/** How many outages an incident is; what stayed DOWN after flapping is the new one. */
+/** The outage in which the monitor stayed DOWN after flapping is counted by the new incident. */
 const ownOutages = ({ flapping, status }: Incident) =>
   flapping ? flapping.downs - (isDown({ status }) ? 1 : 0) : 1;
 
-/** How many of an outage and the `earlier` ones it carries the new flapping counts itself: its first, or its first two. */
+/** The new flapping already counts the first one or two of these outages. */
 function countedIn(flapping: Flapping | undefined, { startedAtMs }: Incident, earlier: number) {
   if (!flapping || startedAtMs < flapping.fromMs) return 0;
   return startedAtMs === flapping.fromMs || earlier === 0 ? 1 : 2;
 }
 
-/** One delivery for each place, but for messages that may be there already. */
+/** One delivery for each place, plus all messages that may exist already. */
 function carriedDeliveries(undelivered: readonly UndeliveredOutages[]): Delivery[] {
   const byPlace = groupBy(undelivered, ({ delivery }) => delivery.place);
   return [...byPlace.values()].flatMap((all) => {
@@ -411,7 +389,7 @@ function carriedDeliveries(undelivered: readonly UndeliveredOutages[]): Delivery
     const fromMs = Math.min(...all.map((one) => one.fromMs));
     return [{ ...first, count, fromMs }, ...others].map(({ delivery, count, fromMs }): Delivery => {
       const { earlier: _, ...rest } = delivery;
-      return { ...rest, told: 0, ...(count > 0 && { earlier: { count, fromMs } }) };
+      return { ...rest, deliveredVersion: 0, ...(count > 0 && { earlier: { count, fromMs } }) };
     });
   });
 }

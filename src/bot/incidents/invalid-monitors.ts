@@ -4,13 +4,12 @@ import type { Monitor } from '../../contracts/monitoring.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { KnownMonitor } from './watch-state.ts';
 
-/** Rows that are named; the others are counted. */
 const NAMED = 5;
 const MAX_ID_LENGTH = 60;
 
 /**
- * What stands for monitors of which a list says nothing that can be read: those it names without a status, and all that are
- * missing where it has rows without an id. They are as they were, and not gone. Pure.
+ * Placeholders for monitors whose rows can't be read, so that they keep their state. If a row has no id, these are all
+ * missing monitors. Pure.
  */
 export function placeholdersFor(
   invalid: readonly InvalidMonitor[],
@@ -31,11 +30,11 @@ export function placeholdersFor(
       target: '',
       status,
       interval_seconds: 0,
-      ...(changes !== undefined && { status_changes: changes }),
+      status_changes: changes,
     }));
 }
 
-/** Tells whoever runs the program of invalid rows, once for as long as they are the same. */
+/** Logs invalid rows once, until they change. */
 export function createInvalidMonitorsLog(
   log: Logger,
 ): (invalid: readonly InvalidMonitor[]) => void {
@@ -52,7 +51,7 @@ export function createInvalidMonitorsLog(
   };
 }
 
-/** `3 rows: "17" (name), "18" (interval_seconds), and 1 more`; empty when there are none. Pure. */
+/** `3 rows: "17" (name), "18" (interval_seconds), and 1 more`. Pure. */
 export function describeInvalid(invalid: readonly InvalidMonitor[]): string {
   if (invalid.length === 0) return '';
   const named = invalid.slice(0, NAMED).map(({ at, id, what, isWatched }) => {

@@ -8,17 +8,16 @@ import { isOpen } from './incidents.ts';
 import type { Asking } from './poll-quota.ts';
 import type { Incident, Watching } from './watch-state.ts';
 
-/** Last checks that are asked for, and response times that are kept of an incident. */
 export const MAX_RESPONSE_TIMES = 30;
 
-/** Monitors asked about after one poll: who reads of more outages at once looks at no curves. */
+/** Monitors per poll. With more outages at once, nobody looks at response times. */
 const MAX_ASKED = 5;
-/** Requests left to those that find out what was missed. */
+/** Requests reserved for missed outages. */
 const LEFT_FOR_MISSED = 10;
-/** How long alerts wait for all of them. */
+/** Longest delay of alerts. */
 const WAIT_MS = 1_500;
 
-/** Monitors that are DOWN and were not at the poll before; none at the first poll, when they may be so for long. Pure. */
+/** Monitors that went DOWN since the last poll. None at the first poll, which can't know. Pure. */
 export function newlyDown(watching: Watching | undefined, listed: readonly Monitor[]): Monitor[] {
   if (!watching?.learnt || isRemembered(watching, listed)) return [];
   const before = new Set(watching.known.filter(isDown).map(({ id }) => id));
@@ -27,9 +26,8 @@ export function newlyDown(watching: Watching | undefined, listed: readonly Monit
 }
 
 /**
- * The response times of the last checks that passed, oldest first, by monitor. Those that do not come in time, or that
- * the quota does not allow, are left out: an alert does not need them. A service of the contract alone, which counts no
- * changes, is never asked.
+ * Response times of the last passed checks, oldest first, by monitor. An alert doesn't need them, so late answers are
+ * left out. A service that counts no changes is never asked.
  */
 export async function askResponseTimes(
   down: readonly Monitor[],
@@ -64,10 +62,10 @@ function timesOf(results: readonly CheckRecord[]): number[] {
     .reverse();
 }
 
-/** Bars of a line of response times: a card on a phone has room for no more on one line. */
+/** A card on a phone has room for no more on one line. */
 const BARS_COUNT = 8;
 
-/** The slowest of each part of some times, in order. */
+/** The slowest of each part, in order. */
 function inParts(times: readonly number[], count: number): number[] {
   const size = Math.max(1, times.length / count);
   return Array.from({ length: Math.min(count, times.length) }, (_, at) =>
@@ -75,7 +73,7 @@ function inParts(times: readonly number[], count: number): number[] {
   );
 }
 
-/** How the answers were before it went down: `▁▁▂▃▇ 120 ms → 2.4 s`, or the time alone if it hardly changed. Pure. */
+/** Response times before the outage: `▁▁▂▃▇ 120 ms → 2.4 s`, or one time if it hardly changed. Pure. */
 export function latencyFacts({ responseTimesMs = [] }: Pick<Incident, 'responseTimesMs'>): Fact[] {
   const first = responseTimesMs[0];
   const last = responseTimesMs.at(-1);

@@ -2,7 +2,7 @@ import { StatusError } from '../../clients/errors.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
 import { isDown, isUp } from '../shared/status.ts';
-import { isRemembered, type Snapshot } from './diff.ts';
+import { isRemembered, type PollSnapshot } from './diff.ts';
 import {
   flappingOn,
   isCounted,
@@ -22,24 +22,23 @@ import {
 import type { Asking } from './poll-quota.ts';
 import { type Alert, type Incident, incidentsIn } from './watch-state.ts';
 
-/** Outages of a monitor that came or ended between two polls of the list. */
+/** Outages of a monitor that began or ended between two polls. */
 export interface MissedOutages {
   monitor: Monitor;
-  /** How often it had changed at the poll before. */
+  /** The monitor's change count at the last poll. */
   sinceChange: number;
   outages: readonly Outage[];
 }
 
-/** Monitors asked about after one poll, since they are asked one after another and alerts wait for them. */
+/** Monitors per poll. They are requested one after another, and alerts wait for them. */
 const MAX_ASKED = 10;
-/** When so long was waited for answers, what is left is asked after the next poll: one slow answer must not become ten. */
+/** After this time, the rest is requested with the next poll. */
 const WAIT_MS = 3_000;
-/** Outages of one monitor that are asked for. */
 const MAX_OUTAGES = 20;
 
-/** Monitors that changed more often since the poll before than the list shows. Pure. */
+/** Monitors that changed more often than two polls show. Pure. */
 export function withMissedChanges(
-  snapshot: Snapshot | undefined,
+  snapshot: PollSnapshot | undefined,
   listed: readonly Monitor[],
 ): Array<Omit<MissedOutages, 'outages'>> {
   if (!snapshot?.learnt || isRemembered(snapshot, listed)) return [];
@@ -55,9 +54,8 @@ export function withMissedChanges(
 }
 
 /**
- * Asks the service what happened between two polls, as far as the quota allows: what is asked is taken from it at once,
- * before anybody else may. A service of the contract alone does not count changes and is never asked. `later` are the ids
- * of those that are to be asked about after the next poll.
+ * Asks the service what happened between two polls, within the quota. A service that counts no changes is never asked.
+ * `later` are the ids for the next poll.
  */
 export async function askMissed(
   changed: ReadonlyArray<Omit<MissedOutages, 'outages'>>,
@@ -77,7 +75,7 @@ export async function askMissed(
       missed.push({ monitor, sinceChange, outages });
     } catch (error) {
       quota.failed(error);
-      // A service that has no such answer, or has removed the monitor, will not have it later either.
+      // A service without this route, or a removed monitor, won't answer later either.
       if (error instanceof StatusError && error.status < 429) continue;
       log.debug({ err: error, monitor: monitor.id }, 'could not fetch missed incidents');
       later.add(monitor.id);
@@ -86,7 +84,7 @@ export async function askMissed(
   return { missed, later };
 }
 
-/** Ends open incidents that were over before now, and adds those that came and went, or counts them while it flaps. */
+/** Corrects the ends of incidents, and adds missed outages, or counts them while the monitor flaps. */
 export function applyMissed(
   alerts: Alert[],
   missed: readonly MissedOutages[],
@@ -114,11 +112,11 @@ export function applyMissed(
 
 /** An outage as people see it. */
 interface SeenOutage extends Outage {
-  /** The numbers of all changes to DOWN in it. */
+  /** Numbers of its changes to DOWN. */
   changes: number[];
 }
 
-/** Whether people know an incident as an outage that lasted longer than it did at the service. */
+/** An incident that lasted longer for people than at the service. */
 const isOutageAfter = ({ degraded, flapping, startedAtMs, endedAtMs }: Incident, ms: number) =>
   degraded === undefined &&
   startedAtMs <= ms &&
@@ -126,9 +124,9 @@ const isOutageAfter = ({ degraded, flapping, startedAtMs, endedAtMs }: Incident,
   (endedAtMs === undefined || endedAtMs > ms);
 
 /**
- * Outages as people see them, oldest first: only UP ends one. The service ends one with MAINTENANCE, PAUSED or DEGRADED, too, and
- * begins another if the monitor is DOWN after that; the numbers of changes tell that nothing else came in between. Of what began
- * before the last poll, only an incident that was open then is continued. Pure.
+ * Joins outages as people see them, oldest first. Only UP ends one for people, while the service also ends one with
+ * MAINTENANCE, PAUSED or DEGRADED. Change numbers show if anything else came in between. Outages before the last poll
+ * are only joined with an incident that was open then. Pure.
  */
 function joined(
   outages: readonly Outage[],
@@ -159,8 +157,8 @@ function joined(
 }
 
 /**
- * The incident that was known at the poll before, with its end. What people saw as one, because it was DEGRADED in between,
- * may be several outages at the service: it is over with the last of them.
+ * Corrects the end of the incident that was open at the last poll. If it was DEGRADED in between, the service may have
+ * several outages for it, and the last one counts.
  */
 function withTrueEnd(
   alerts: Alert[],
@@ -197,17 +195,17 @@ function withOutage(
     const after = withCounted(flapping, monitor, outage, around.nowMs);
     return alerts.map((alert) => (alert === flapping ? after : alert));
   }
-  // What is DOWN now is opened as the list shows it, unless it began before that.
+  // A monitor that is DOWN now gets its incident from the list, unless the outage began earlier.
   const isListed = outage.ended_at === null && isDown(monitor) && outage.changes.length === 1;
   if (known || isListed) return alerts;
-  // It came and went while what it depends on is down.
+  // An outage of its parent has its own alert.
   const endedAtMs = outage.ended_at === null ? around.nowMs : Date.parse(outage.ended_at);
   if (around.holding?.isBehind(monitor, endedAtMs)) return alerts;
   const stayed = mayFlapOnIn(alerts, around.nowMs).get(monitor.id);
   if (stayed) {
     if (outage.changes.some((change) => isCounted(stayed.flapped, change))) return alerts;
     const flaps = withCounted(flappingOn(stayed), monitor, outage, around.nowMs);
-    // What goes on is an alert and stays one, whatever is heard of before it.
+    // An open incident stays an outage, even if more is learned about the time before.
     const isOver = stayed.endedAtMs !== undefined;
     const after: Incident = isOver ? flaps : { ...stayed, flapped: flaps.flapping };
     const all = alerts.map((alert) => (alert === stayed ? after : alert));
@@ -216,7 +214,7 @@ function withOutage(
   return withUnseen(alerts, monitor, outage, around);
 }
 
-/** Adds an outage that no poll saw; it may be one too many. It is over, or ongoing under another status. */
+/** Adds an outage that no poll saw. It is over, or ongoing with another status. */
 function withUnseen(
   alerts: Alert[],
   monitor: Monitor,
@@ -230,11 +228,11 @@ function withUnseen(
   const startedAtMs = Math.min(Date.parse(outage.started_at), endedAtMs ?? nowMs);
   const down = { monitorId: monitor.id, atMs: startedAtMs, seenAtMs: nowMs, change };
   const flapping = recent.note(down);
-  // A message about a milder trouble called nobody, so it cannot tell of outages.
+  // An incident of a milder problem mentioned nobody, so it can't stand for outages.
   const open = alerts
     .filter(isOpen)
     .find(({ monitorId, degraded }) => monitorId === monitor.id && degraded === undefined);
-  // What people know to be DOWN for long stays that, whatever is heard of before it.
+  // An outage that people have known for long stays one.
   if (!flapping || (open && !isFlapTime(open.startedAtMs, nowMs))) {
     const fresh = newIncident(monitor, [], around);
     const end = endedAtMs !== undefined && { status: ended_as ?? 'UP', endedAtMs };
@@ -242,7 +240,7 @@ function withUnseen(
   }
   if (open) {
     const changedAtMs = Math.max(flapping.changedAtMs, open.startedAtMs);
-    // It called people when it was told as an alert.
+    // It mentioned people when it was posted.
     const rung = open.openedAtMs < nowMs && { rungAtMs: open.openedAtMs };
     const now = { ...flapping, changedAtMs, ...rung };
     const flaps = { ...open, version: open.version + 1, flapping: now };
@@ -262,14 +260,14 @@ function withUnseen(
   );
 }
 
-/** Ends an incident with an outage, unless it has an end that is right: before the next one began. */
+/** Keeps an end that is before the next outage. */
 function withEnd(
   alerts: Alert[],
   known: Incident,
   { outage, next }: { outage: Outage; next: Outage | undefined },
   { nowMs }: IncidentContext,
 ): Alert[] {
-  // While nobody could be asked, it was taken to end with a later one.
+  // It may have got the end of a later outage while the service couldn't be asked.
   const untilMs = known.endedAtMs ?? Number.POSITIVE_INFINITY;
   if (untilMs <= (next ? Date.parse(next.started_at) : nowMs)) return alerts;
   const endedAtMs = Math.min(Date.parse(outage.ended_at ?? ''), nowMs);

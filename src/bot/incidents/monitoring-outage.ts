@@ -3,28 +3,23 @@ import { explainOutage } from '../shared/explain-error.ts';
 import { type AlertContext, newDelivery } from './incidents.ts';
 import type { Alert, MonitoringOutage, Watching } from './watch-state.ts';
 
-/** Polls of the monitors that failed, one after another. */
+/** Failed polls in a row. */
 export interface FailedPolls {
   count: number;
-  /** When the first of them failed, Unix milliseconds. */
   sinceMs: number;
-  /** Why the last of them did. */
   error: unknown;
 }
 
-/** So many polls missed in a row are no accident, if each had its whole time. */
+/** Fewer failures may be chance. */
 const MISSED_POLLS = 3;
 
-/** Whatever the time between two polls, people are told after this. */
+/** Independent of the interval between polls. */
 const OUTAGE_AFTER_MS = 90_000;
 
-/** A service that only says "too often" is well: others ask it too. */
+/** A service that answers 429 works. Others use it too. */
 const LIMITED_AFTER_MS = 180_000;
 
-/**
- * Whether people are to be told that nobody watches: at once when the key is refused, which does not pass by itself;
- * else after three times the usual wait, or 90 s. Pure.
- */
+/** True at once if the key is refused. Otherwise after three intervals, or 90 s. Pure. */
 export function isMonitoringOutage(
   { count, sinceMs, error }: FailedPolls,
   nowMs: number,
@@ -40,7 +35,7 @@ export function isMonitoringOutage(
   );
 }
 
-/** The document with what people are to be told while nothing is seen; the same one when they are told already. Pure. */
+/** Returns the same object if the outage was already reported. Pure. */
 export function withMonitoringOutage(
   watching: Watching | undefined,
   { sinceMs, error }: FailedPolls,
@@ -49,7 +44,7 @@ export function withMonitoringOutage(
   if (around.places.length === 0 || watching?.alerts.some(isOpenMonitoringOutage)) return watching;
   const id = around.newId();
   const monitoringOutage: MonitoringOutage = {
-    kind: 'blindness',
+    kind: 'monitoring-outage',
     id,
     version: 1,
     openedAtMs: around.nowMs,
@@ -59,12 +54,12 @@ export function withMonitoringOutage(
       explainOutage(error, 'monitoring service') ??
       'Something went wrong inside Askwatch. Your Askwatch admin can find the cause in the log.',
   };
-  // Nothing was seen yet, so the first poll is still to be learnt from in silence.
+  // The first poll is still to come.
   const before = watching ?? { known: [], learnt: false, shortLooks: 0, alerts: [] };
   return { ...before, alerts: [...before.alerts, monitoringOutage] };
 }
 
-/** The alerts after a good poll: whoever was told of a monitoring outage, or may have been, is told that it is over. Pure. */
+/** Ends the outage after a good poll, in channels that may have its message. Pure. */
 export function withMonitoringRecovered(alerts: Alert[], nowMs: number): Alert[] {
   if (!alerts.some(isOpenMonitoringOutage)) return alerts;
   return alerts.flatMap((alert): Alert[] => {
@@ -77,5 +72,5 @@ export function withMonitoringRecovered(alerts: Alert[], nowMs: number): Alert[]
 }
 
 function isOpenMonitoringOutage(alert: Alert): alert is MonitoringOutage {
-  return alert.kind === 'blindness' && alert.endedAtMs === undefined;
+  return alert.kind === 'monitoring-outage' && alert.endedAtMs === undefined;
 }

@@ -3,12 +3,11 @@ import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 
 /**
- * What the watch may ask the monitoring service besides the list. The service allows a key 120 requests a minute, and
- * people's commands need them too.
+ * Limits requests other than the list. The service allows 120 requests a minute per key, and people's commands need
+ * some.
  */
 export type RequestQuota = ReturnType<typeof createRequestQuota>;
 
-/** What it takes to ask for more than the list. */
 export interface Asking {
   monitoring: MonitoringClient;
   quota: RequestQuota;
@@ -19,19 +18,19 @@ export interface Asking {
 const MINUTE_MS = 60_000;
 const PER_MINUTE = 30;
 
-/** A client that gets no answer asks twice more. */
+/** The client repeats a request without an answer twice. */
 const REPEATS = 2;
 
-/** How long a service is left alone that says "too often" and not until when. */
+/** Pause after a 429 without `Retry-After`. */
 const PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 600_000;
 
-/** A quota of 30 requests in any minute. */
+/** 30 requests in any minute. */
 export function createRequestQuota({ nowMs }: { nowMs: () => number }) {
   let takenAtMs: number[] = [];
   let pausedUntilMs = 0;
 
-  /** Requests of the last minute; of one in the future nothing is known but that the clock was set back. */
+  /** A time in the future is from before the clock was set back. */
   function taken(): number {
     const now = nowMs();
     takenAtMs = takenAtMs.filter((atMs) => atMs <= now && now - atMs < MINUTE_MS);
@@ -44,17 +43,17 @@ export function createRequestQuota({ nowMs }: { nowMs: () => number }) {
   }
 
   return {
-    /** Takes one request, if one is free and `leaving` stay for others. */
+    /** Takes a request if one is free and `leaving` remain for others. */
     take({ leaving = 0 }: { leaving?: number } = {}) {
       if (isPaused() || taken() + leaving >= PER_MINUTE) return false;
       takenAtMs.push(nowMs());
       return true;
     },
-    /** Whether what was taken may still be asked: not when failures used more, or the service asked for quiet. */
+    /** False after failures used up the quota, or after a 429. */
     mayAsk: () => !isPaused() && taken() <= PER_MINUTE,
-    /** Notes why a request that was taken had no answer. */
+    /** Counts the client's repeats of a failed request. */
     failed(error: unknown) {
-      // A plain refusal is not repeated.
+      // A refusal isn't repeated.
       if (error instanceof StatusError && error.status < 429) return;
       for (let at = 0; at < REPEATS; at += 1) takenAtMs.push(nowMs());
       if (!(error instanceof StatusError) || error.status !== 429) return;

@@ -1,5 +1,6 @@
 import { isSilenced } from '../shared/status.ts';
-import { type AlertRule, goesOn, type RuleContext } from './incidents.ts';
+import type { AlertRule, RuleContext } from './arrange.ts';
+import { goesOn } from './incidents.ts';
 import {
   type Alert,
   type Delivery,
@@ -9,16 +10,15 @@ import {
   mapChanged,
 } from './watch-state.ts';
 
-/** How often a place wants to be reminded, while it may hear of it. */
 const remindMsOf = (place: string, { settingsOf, isQuiet }: RuleContext) =>
   isQuiet(place) ? undefined : settingsOf(place).remindMs;
 
-/** A reminder that could not be said for so long is no longer true: another one takes its place. */
+/** A reminder that couldn't be posted within this time is replaced by a new one. */
 const STALE_MS = 900_000;
 
 /**
- * The alerts with the lines that are due under messages of outages that go on, and without those that nobody needs any
- * more. Whoever was away gets one, and the next after the whole interval. Gives the same array when nothing is due. Pure.
+ * Adds due reminders under messages of open outages, and removes ones that aren't needed any more. After a pause there
+ * is one reminder, and the next comes after a whole interval. Returns the same array if nothing is due. Pure.
  */
 export const reminded: AlertRule = (alerts, around) => {
   let incidents: Map<string, Incident> | undefined;
@@ -32,7 +32,7 @@ export const reminded: AlertRule = (alerts, around) => {
       return alert;
     }
     const open = alert.kind === 'incident' ? [alert] : openOf(alert, incidentOf);
-    // Of a monitor that is missing for a moment nothing is said, and nothing taken back.
+    // A monitor that is missing briefly neither gets a reminder nor loses one.
     if (!open.some(({ monitorId }) => around.isListed(monitorId))) return alert;
     const isNeeded = open.some((incident) => needsCare(incident, around));
     const deliveries = mapChanged(alert.deliveries, (one) =>
@@ -50,7 +50,6 @@ const openOf = ({ members }: Group, incidentOf: (id: string) => Incident | undef
 
 const isReminder = ({ line }: Delivery) => line?.what === 'reminder';
 
-/** Whether there is a reminder, or one is due. */
 function isConcerned(delivery: Delivery, { openedAtMs }: Alert, around: RuleContext): boolean {
   if (delivery.line) return isReminder(delivery);
   const { posted, shownOpen, dead, remindedAtMs = openedAtMs, place } = delivery;
@@ -59,10 +58,7 @@ function isConcerned(delivery: Delivery, { openedAtMs }: Alert, around: RuleCont
   return remindMs !== undefined && around.nowMs - remindedAtMs >= remindMs;
 }
 
-/**
- * Somebody has to know of it: it is an outage that is known to go on, nobody looks after it, wants to be left alone, or was told
- * that it is quiet while it flaps.
- */
+/** An outage that is known to be ongoing, and that nobody acknowledged, snoozed or muted. */
 function needsCare(incident: Incident, { nowMs, isListed }: RuleContext): boolean {
   const { monitorId, acknowledged, snoozed, flapping, degraded, reported } = incident;
   return (

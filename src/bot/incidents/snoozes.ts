@@ -10,13 +10,12 @@ import {
   type Watching,
 } from './watch-state.ts';
 
-/** The snooze of somebody who presses now. */
 export const newSnooze = (by: string, nowMs: number): Snooze => ({
   by: shortened(by, 80),
   untilMs: nowMs + SNOOZE_MS,
 });
 
-/** What is known without the snoozes that are over; the same document when none is. Pure. */
+/** Returns the same object if no snooze has expired. Pure. */
 export function withoutExpiredSnoozes(
   watching: Watching | undefined,
   nowMs: number,
@@ -28,11 +27,11 @@ export function withoutExpiredSnoozes(
   return { ...watching, alerts: refreshed(alerts, nowMs) };
 }
 
-/** A longer one than was ever set means that the clock was set back. */
+/** A longer snooze was set before the clock was set back. */
 const isCurrent = ({ untilMs }: Snooze, nowMs: number) =>
   untilMs > nowMs && untilMs - nowMs <= SNOOZE_MS;
 
-/** The alerts with no snooze of these monitors: what was held back for it is told now. Pure. */
+/** Ends the snoozes of these monitors, so their new outages are posted. Pure. */
 export function unsnoozed(alerts: Alert[], monitors: ReadonlySet<string>): Alert[] {
   return mapChanged(alerts, (alert) => {
     if (alert.kind !== 'incident' || !monitors.has(alert.monitorId)) return alert;
@@ -42,18 +41,18 @@ export function unsnoozed(alerts: Alert[], monitors: ReadonlySet<string>): Alert
   });
 }
 
-/** What was never posted is held back by a snooze alone. */
+/** Only a snooze holds back a message that was never posted. */
 function released(delivery: Incident['deliveries'][number]): Incident['deliveries'][number] {
   if (delivery.posted || delivery.heldUntilMs === undefined) return delivery;
   const { heldUntilMs: _, ...free } = delivery;
   return free;
 }
 
-/** The silence that went with a snooze is to end, also where nobody knows whether it was made. */
+/** The silence may exist even if its request got no answer. */
 function withSilenceEnd(incident: Incident, { silence, untilMs }: Snooze): Incident {
   if (!silence || silence.status === 'refused') return incident;
   const { id } = silence;
-  const silenceEnd = { status: 'wanted' as const, untilMs, ...(id !== undefined && { id }) };
+  const silenceEnd = { status: 'wanted' as const, untilMs, id };
   return { ...incident, silenceEnd };
 }
 

@@ -1,90 +1,93 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { Monitor } from '../../contracts/monitoring.ts';
-import type { State } from '../../store/state.ts';
 import { StoredCard } from '../shared/stored-card.ts';
 
-/** A monitor as last seen. */
+/** A monitor, as listed by the last poll. */
 export const KnownMonitor = z.object({
   id: z.string(),
-  /** As the service wrote it. */
   status: z.string(),
-  /** How often it had changed, where the service counts that. */
+  /** Number of changes so far, if the service counts them. */
   changes: z.int().optional(),
-  /** Good polls in a row in which it was not listed. */
+  /** Good polls in a row that didn't list it. */
   missing: z.int().nonnegative(),
 });
 export type KnownMonitor = z.infer<typeof KnownMonitor>;
 
-/** How far one channel has been told of an alert. */
+/**
+ * Deliveries of one alert to one channel. Message: not posted → attempted (stored before the first request) → posted,
+ * then edited whenever `deliveredVersion` is behind the alert's version. A line under the message: wanted → attempted →
+ * gone once posted or given up. Each failure sets `nextTryAtMs`; a permanent one reposts the message once, then sets
+ * `dead`. A snooze, quiet hours or pacing set `heldUntilMs`. Only the sender moves a delivery on; a press or a poll may
+ * only add or hold one.
+ */
 const Delivery = z.object({
-  /** The place, in its one-word form. */
+  /** A `placeKey`. */
   place: z.string(),
-  /** Names the message on its platform: every try to post it carries the same. */
+  /** Identifies the message on its platform. Every attempt to post it has the same id. */
   postId: z.string(),
-  /** Set durably before the first try: from then on the message may be there. */
+  /** Stored before the first attempt. The message may exist from then on. */
   attempted: z.boolean(),
-  /** When the message was posted; of one that more than one try was made for, when that may have been at the earliest. */
+  /** Earliest time if several attempts were made. */
   postedAtMs: z.number().optional(),
-  /** The fence of the lease under which a request to the platform was begun, until its outcome is stored. */
+  /** Fence of the lease under which a request is in flight. */
   triedBy: z.int().optional(),
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
-  /** The message showed the alert while it went on: what follows is an end, not old news. */
+  /** The message has shown the alert while it was ongoing, so its end is news. */
   shownOpen: z.boolean().optional(),
-  /** A change of the message to that was tried, which Askwatch does not know the end of: people may have seen it. */
+  /** The message may have shown the alert while it was ongoing: an edit to that was sent, and its answer was lost. */
   triedOpen: z.boolean().optional(),
-  /** When that, or the last reminder of it, was said: the next reminder is counted from it. */
+  /** Time of the last reminder, or of the first message. The next reminder counts from it. */
   remindedAtMs: z.number().optional(),
-  /** The group, role or person that the message called when it was posted; it goes on naming it. */
+  /** Group, role or person that the message mentioned when it was posted. Edits keep it. */
   mention: z.string().optional(),
-  /** Where the message stands that it is about, as it was when it was posted. */
+  /** Address of the original message, for an escalation. */
   link: z.string().optional(),
-  /** The version of the alert that the message surely shows, 0 when that is not known: the code calls it `deliveredVersion`. */
-  told: z.int().nonnegative(),
-  /** A line told, or is about to tell, that it is over. */
+  /** Version of the alert that the message shows. 0 if unknown. */
+  deliveredVersion: z.int().nonnegative(),
+  /** A line about the end is posted or due. */
   endSaid: z.boolean().optional(),
-  /** A line that is to be said under the message, once it shows what the line says. */
+  /** A line due under the message. */
   line: z
     .object({
       what: z.enum(['end', 'reminder', 'escalation']),
-      /** Names it on its platform: every try to say it carries the same. */
+      /** Identifies the line on its platform. Every attempt has the same id. */
       id: z.string(),
-      /** What its words are counted from. */
+      /** The words of the line count from this time. */
       atMs: z.number(),
-      /** Set durably before the first try. */
+      /** Stored before the first attempt. */
       attempted: z.boolean(),
-      /** Whom it calls. */
       mention: z.string().optional(),
     })
     .optional(),
-  /** Tries in a row that failed, and since when. */
+  /** Failed attempts in a row, and the time of the first. */
   failures: z.int().nonnegative(),
   failingSinceMs: z.number().optional(),
   nextTryAtMs: z.number(),
-  /** Nothing is told before: the monitor is snoozed. */
+  /** No message is posted before, because of a snooze or pacing. */
   heldUntilMs: z.number().optional(),
-  /** Its message could not be changed for good, so a second one took its place. */
+  /** Posted a second time, because the first message could no longer be edited. */
   reposted: z.boolean().optional(),
-  /** Why it was given up. */
+  /** Reason why this delivery was given up. */
   dead: z.string().optional(),
-  /** Earlier outages of the monitor that ended before this place could be told of them; told with this one. */
+  /** Earlier outages of the monitor that ended before this channel got a message. This message counts them. */
   earlier: z.object({ count: z.int().positive(), fromMs: z.number() }).optional(),
 });
 export type Delivery = z.infer<typeof Delivery>;
 
 const alertFields = {
   id: z.string(),
-  /** Counts up with every change that people should see. */
+  /** Increases with every visible change. */
   version: z.int().positive(),
   openedAtMs: z.number(),
   deliveries: z.array(Delivery),
 };
 
-/** What somebody wants to be kept with an incident. */
+/** A note that a person added to an incident. */
 const Note = z.object({ by: z.string(), text: z.string(), atMs: z.number() });
 export type Note = z.infer<typeof Note>;
 
-/** A time that a monitor went down, when that was seen, and the number of that change where the service counts them. */
+/** One change of a monitor to DOWN. `change` is its number, if the service counts changes. */
 export const Down = z.object({
   monitorId: z.string(),
   atMs: z.number(),
@@ -93,32 +96,34 @@ export const Down = z.object({
 });
 export type Down = z.infer<typeof Down>;
 
-/** A monitor goes down and up so often that people are only told how often, until it is calm. */
+/** A monitor that goes down and up so often that its messages only count, until it is stable. */
 const Flapping = z.object({
-  /** When it went down first. */
+  /** First change to DOWN. */
   fromMs: z.number(),
-  /** How often it went down since. */
+  /** Changes to DOWN since then. */
   downs: z.int().positive(),
-  /** Whether the last change between DOWN and UP was one to DOWN; when that was, and when it was seen. */
+  /** `isDown` is true after a change to DOWN. `seenAtMs` is when a poll noticed the last change. */
   isDown: z.boolean(),
   changedAtMs: z.number(),
   seenAtMs: z.number(),
-  /** Since when it is DOWN without a break, where something else than UP came in between. */
+  /** Start of the current DOWN, if another status than UP came in between. */
   downFromMs: z.number().optional(),
-  /** When people were last called because it stayed DOWN. */
+  /** Last mention because it stayed DOWN. */
   rungAtMs: z.number().optional(),
-  /** The last numbers of changes that are counted, where the service counts them. */
+  /** Numbers of the last counted changes, if the service counts them. */
   counted: z.array(z.int()),
 });
 export type Flapping = z.infer<typeof Flapping>;
 
 const Silence = z.object({
-  /** `asked` is stored before, and `unknown` when no answer came. */
-  status: z.enum(['wanted', 'asked', 'made', 'refused', 'unknown']),
+  status: z.enum(['wanted', 'requested', 'created', 'refused', 'unknown']),
   id: z.string().optional(),
   why: z.string().optional(),
 });
-/** A silence in an Alertmanager that goes with a snooze. */
+/**
+ * Silence in an Alertmanager for a snooze: wanted → requested (stored before the request) → created | refused | unknown
+ * (no answer after several attempts). After a restart, a requested silence is looked up before it is requested again.
+ */
 export type Silence = z.infer<typeof Silence>;
 
 const SilenceEnd = z.object({
@@ -127,35 +132,39 @@ const SilenceEnd = z.object({
   id: z.string().optional(),
   why: z.string().optional(),
 });
-/** What became of the silence of a snooze that was ended before its time. */
+/** End of a silence whose snooze was ended early: wanted → ended | refused. */
 export type SilenceEnd = z.infer<typeof SilenceEnd>;
 
-/** Who wants to hear nothing new of a monitor, and until when. */
+/** A snooze of a monitor: set by a press, ended by time or a press. New outages of the monitor wait until it ends. */
 const Snooze = z.object({ by: z.string(), untilMs: z.number(), silence: Silence.optional() });
 export type Snooze = z.infer<typeof Snooze>;
 
-/** What an incident of an alert that another system reports has besides: shown to people, never asked for again. */
+/** Details of a reported alert, as its sender wrote them. */
 const ReportDetails = z.object({
-  /** Who may see it, in its one-word form. */
+  /** Only this channel may see it. A `placeKey`. */
   place: z.string(),
   facts: z.array(z.object({ label: z.string(), value: z.string() })),
-  /** Facts that there was no room for. */
+  /** Facts beyond the limit. */
   factsLeftOut: z.int().positive().optional(),
-  /** To `http:` and `https:`. */
+  /** Only `http:` and `https:`. */
   links: z.array(z.object({ label: z.string(), url: z.string() })),
-  /** All labels, where they are known and there was room for them; `HIDDEN` in the place of secrets. */
+  /** All labels, if they are known and short enough. Secrets are replaced by `HIDDEN`. */
   labels: z.record(z.string(), z.string()).optional(),
-  /** Alerts that the sender left out of the delivery that told of it last. */
+  /** Alerts that the sender left out of its last delivery. */
   truncated: z.int().positive().optional(),
-  /** When it was last heard of, where that is so long ago that nobody knows how it is. */
+  /** Time of the last news, if that is so long ago that the current state is unknown. */
   silentSinceMs: z.number().optional(),
-  /** When people were last shown other words of the sender, and whether there are newer ones. */
+  /** Last time that people saw new words of the sender, and if newer ones are waiting. */
   wordsShownAtMs: z.number().optional(),
   hasNewWords: z.boolean().optional(),
 });
 export type ReportDetails = z.infer<typeof ReportDetails>;
 
-/** An outage of one monitor, from DOWN to UP, or a milder trouble; or several, while it flaps. */
+/**
+ * One outage of a monitor (from DOWN to UP), one milder problem, or several while the monitor flaps. Opened by a change
+ * to DOWN or DEGRADED, ended by UP, a removal, or a person who closes it. `flapping` is set by a third outage and
+ * removed by its end; `flapped` is set if the monitor then stays DOWN.
+ */
 const Incident = z.object({
   kind: z.literal('incident'),
   ...alertFields,
@@ -163,106 +172,106 @@ const Incident = z.object({
   name: z.string(),
   target: z.string(),
   checkType: z.string(),
-  /** As the service writes it. */
   status: z.string(),
-  /** It is no outage: the monitor works, but not as it should. The status it began with, such as DEGRADED. */
+  /** The status it began with, such as DEGRADED, if it isn't an outage. */
   degraded: z.string().optional(),
   startedAtMs: z.number(),
   reason: z.string().optional(),
-  /** The number of the change of its monitor that it began with, where the service counts them. */
+  /** Number of the change that began it, if the service counts changes. */
   change: z.int().optional(),
   endedAtMs: z.number().optional(),
-  /** Somebody said that they look after it. */
+  /** Set by a press. */
   acknowledged: z.object({ by: z.string(), atMs: z.number() }).optional(),
-  /** Somebody wants to hear nothing new of this monitor until then. */
   snoozed: Snooze.optional(),
   silenceEnd: SilenceEnd.optional(),
-  /** It ended because the monitor is no longer listed, which says nothing about its target. */
+  /** The monitor is no longer listed. That says nothing about its target. */
   gone: z.boolean().optional(),
-  /** It was there already at the first poll ever. */
+  /** Found by the first poll ever. */
   foundAtStart: z.boolean().optional(),
-  /** It began unseen: no poll came between then and `startedAtMs`. 0 when no poll had ever come. */
+  /** No poll came between this time and `startedAtMs`. 0 if there was no poll before. */
   unseenFromMs: z.number().optional(),
-  /** It ended unseen: no poll came between then and `endedAtMs`. */
+  /** No poll came between this time and `endedAtMs`. */
   endUnseenFromMs: z.number().optional(),
-  /** Of the last checks that passed before it, oldest first. */
+  /** Response times of the last passed checks before it, oldest first. */
   responseTimesMs: z.array(z.number()).optional(),
   /** Oldest first. */
   notes: z.array(Note).optional(),
   flapping: Flapping.optional(),
-  /** It is what stayed DOWN after it flapped, as that was until then. */
+  /** Flapping that came before, if the monitor then stayed DOWN. */
   flapped: Flapping.optional(),
-  /** The id of the intake that it came in by; then `monitorId` is the id of a reported alert, and `target` who reports it. */
+  /** Intake of a reported alert. Then `monitorId` is the alert's id, and `target` names the intake. */
   intake: z.string().optional(),
   reported: ReportDetails.optional(),
-  /** Who ended it, which says nothing about whether it is over. */
+  /** The person who closed it. Its real state is unknown. */
   closedBy: z.string().optional(),
-  /** Places in which nobody acknowledged it in time, so that others were told. */
+  /** Channels in which it was escalated. */
   escalatedFrom: z.array(z.string()).optional(),
-  /** Monitors that depend on this one and are in trouble too, of which nobody is told; some names, all of them, and when that was said. */
+  /** Dependents that are in trouble too and have no alert. `atMs` is when this was last updated. */
   behind: z
     .object({ names: z.array(z.string()), count: z.int().nonnegative(), atMs: z.number() })
     .optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 
-/** Something about the watching itself. */
+/** A message about the watch itself. */
 const Notice = z.object({
   kind: z.literal('notice'),
   ...alertFields,
   title: z.string(),
   text: z.string(),
-  /** What it tells of is over. */
   endedAtMs: z.number().optional(),
 });
 export type Notice = z.infer<typeof Notice>;
 
-/** A time in which the monitors could not be seen. */
+/** A time in which the monitors couldn't be read. */
 const MonitoringOutage = z.object({
-  kind: z.literal('blindness'),
+  kind: z.literal('monitoring-outage'),
   ...alertFields,
   startedAtMs: z.number(),
   endedAtMs: z.number().optional(),
-  /** Why, in sentences. */
   why: z.string(),
 });
 export type MonitoringOutage = z.infer<typeof MonitoringOutage>;
 
-/** Outages that began together, as one place receives them: one delivery. All are of monitors, or came in by one intake. */
+/**
+ * Outages that began together, in one message of one channel. All are of monitors, or all came through one intake. Open
+ * while members join (up to a minute after its post), ongoing while one member is, then over. Three kinds are created
+ * by rules: the digest of quiet hours (`quiet`), the catch-up of a channel that was closed (`missed`), and an
+ * escalation.
+ */
 export const Group = z.object({
   kind: z.literal('group'),
   ...alertFields,
   place: z.string(),
-  /** The id of the intake that its members came in by. */
   intake: z.string().optional(),
-  /** It gathers what happened in the quiet hours of its place, shown as `22:00–07:00`, and is told when they are over. */
+  /** Quiet hours that this digest covers, as `22:00–07:00`. */
   quiet: z.string().optional(),
-  /** It names what its place missed while that was closed, and is told late. */
+  /** Posted late, because the channel was closed. */
   missed: z.boolean().optional(),
-  /** Of what is no outage. */
+  /** All members are milder problems. */
   degraded: z.boolean().optional(),
-  /** It tells of what nobody acknowledged in time. */
+  /** Set if the message is about unacknowledged incidents of another channel. */
   escalation: z
     .object({
-      /** The alert that it is about, the place where that was told, and its message there. */
+      /** The alert, its channel, and its message there. */
       of: z.string(),
       from: z.string(),
       postId: z.string(),
       afterMs: z.number(),
-      /** Whom it calls, and as people know them. */
+      /** The id to mention, and its name. */
       mention: z.string().optional(),
       called: z.string().optional(),
     })
     .optional(),
-  /** When the last one was over. */
+  /** End of the last member. */
   endedAtMs: z.number().optional(),
   /** Oldest first. */
   notes: z.array(Note).optional(),
-  /** One for each monitor, with its latest outage: the group outlives what is kept of that. */
+  /** One member for each monitor, with its latest outage. The group outlives its incidents. */
   members: z.array(
     z.object({
       incidentId: z.string(),
-      /** Of its incident, as it is shown. */
+      /** Version of the incident that the member shows. */
       version: z.int().positive(),
       monitorId: z.string(),
       name: z.string(),
@@ -276,17 +285,17 @@ export const Group = z.object({
       foundAtStart: z.boolean().optional(),
       unseenFromMs: z.number().optional(),
       endUnseenFromMs: z.number().optional(),
-      /** It is an alert that another system reports. */
+      /** A reported alert. */
       isReported: z.boolean().optional(),
-      /** As in `reported`. */
+      /** See `ReportDetails`. */
       truncated: z.int().positive().optional(),
       silentSinceMs: z.number().optional(),
       closedBy: z.string().optional(),
-      /** Outages in this group. */
+      /** Outages of this monitor in the group. */
       times: z.int().positive(),
-      /** Monitors that depend on it and are in trouble too. */
+      /** Number of dependents that are in trouble too. */
       behind: z.int().optional(),
-      /** Who looks after it. */
+      /** The name of the person. */
       acknowledged: z.string().optional(),
       snoozed: Snooze.optional(),
       silenceEnd: SilenceEnd.optional(),
@@ -300,17 +309,17 @@ export const Group = z.object({
   ),
 });
 export type Group = z.infer<typeof Group>;
+export type GroupMember = Group['members'][number];
 
 /**
- * How the monitors of a place did in a time. It never changes, and stays until the next one of its place: as long as it is
- * there, it is known to be made.
+ * A periodic report of a channel. It never changes. The last one of each channel is kept, which shows that it was
+ * created.
  */
 const Report = z.object({
   kind: z.literal('report'),
   ...alertFields,
-  /** Its place, in its one-word form. */
   place: z.string(),
-  /** When it was to be made. */
+  /** Scheduled time. */
   dueMs: z.number(),
   card: StoredCard,
 });
@@ -325,11 +334,11 @@ export const Alert = z.discriminatedUnion('kind', [
 ]);
 export type Alert = z.infer<typeof Alert>;
 
-/** The incidents among some alerts, in their order. */
+/** In their order. */
 export const incidentsIn = (alerts: readonly Alert[]): Incident[] =>
   alerts.filter((alert): alert is Incident => alert.kind === 'incident');
 
-/** The ids of all incidents that groups among some alerts hold. */
+/** Incident ids of all members of groups. */
 export const memberIds = (alerts: readonly Alert[]) =>
   new Set(
     alerts.flatMap((alert) =>
@@ -337,19 +346,19 @@ export const memberIds = (alerts: readonly Alert[]) =>
     ),
   );
 
-/** The incident that a message about several is about, while it is about one. */
+/** The incident of a group with one member. */
 export const onlyIncidentOf = (alert: Alert, alerts: readonly Alert[] = []) =>
   alert.kind === 'group' && alert.members.length === 1
     ? incidentsIn(alerts).find(({ id }) => id === alert.members[0]?.incidentId)
     : undefined;
 
-/** What `change` makes of each item; the same list when it gives all back as they are. */
+/** Returns the same list if no item changes. */
 export function mapChanged<T>(list: T[], change: (item: T) => T): T[] {
   const changed = list.map(change);
   return changed.every((item, at) => item === list[at]) ? list : changed;
 }
 
-/** Items by what they have in common, in their order; `Map.groupBy` needs Node 21. */
+/** Groups keep the order of the items. `Map.groupBy` needs Node 21. */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, [T, ...T[]]> {
   const groups = new Map<K, [T, ...T[]]>();
   for (const item of items) {
@@ -360,71 +369,74 @@ export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
   return groups;
 }
 
-/** A place that takes nothing for as long as nobody opens it again: archived, without the bot, without a permission. */
+/**
+ * A channel that refuses messages until a person opens it: archived, without the bot, or without a permission. Added by
+ * a refusal, removed by the first request that succeeds, or after 30 days.
+ */
 export const Closed = z.object({
   place: z.string(),
   sinceMs: z.number(),
-  /** Whether it refused something new, a change of what stands there, or both; the last one comes last. */
+  /** Kinds of requests that it refused, the latest last. */
   refused: z.array(z.enum(['new', 'change'])),
-  /** How often, in a row. */
+  /** Attempts in a row. */
   tries: z.int().positive(),
   triedAtMs: z.number(),
   nextTryAtMs: z.number(),
 });
 export type Closed = z.infer<typeof Closed>;
 
-/** An alert as another system reported it last. What people are shown of one that goes on stands in its incident. */
+/** A reported alert, as last reported. Details of an ongoing one are in its incident. */
 export const Reported = z.object({
   /** See `reportedId`. */
   id: z.string(),
-  /** The id of the intake that it came in by. */
   intake: z.string(),
-  /** Who may see it, in its one-word form. */
+  /** Only this channel may see it. A `placeKey`. */
   place: z.string(),
-  /** The sender's own name for it. */
+  /** The sender's identifier. */
   key: z.string(),
   name: z.string(),
-  /** `FIRING`, `WARNING`, `RESOLVED`, or `CLOSED` by a person. */
+  /** `CLOSED` by a person. */
   status: z.enum(['FIRING', 'WARNING', 'RESOLVED', 'CLOSED']),
-  /** Since when it fires, as far as it is known. */
+  /** Start of the alert, as far as it is known. */
   startedAtMs: z.number(),
-  /** The same as the sender says it, of what fires, and of what fired last and is over. */
+  /** Start times by the sender's clock: of the current alert, and of the last one that ended. */
   saidStartMs: z.number().optional(),
   overStartMs: z.number().optional(),
-  /** When it was over, or closed. */
   endedAtMs: z.number().optional(),
-  /** When something was heard of it last, to a minute. */
+  /** Time of the last news, to a minute. */
   heardAtMs: z.number(),
-  /** The last times that it fired and that are over, oldest first. */
+  /** Earlier times in which it fired, oldest first. */
   past: z.array(z.object({ startedAtMs: z.number(), endedAtMs: z.number() })).optional(),
 });
 export type Reported = z.infer<typeof Reported>;
 
-/** Times that are kept of each. */
+/** Times kept of each alert. */
 export const MAX_PAST = 30;
 
-/** An alert that is over, or closed, with the time that it fired among those that are kept. Pure. */
+/** Adds the ended time to the ones that are kept. Pure. */
 export function withPast(ended: Reported & { endedAtMs: number }): Reported {
   const { startedAtMs, endedAtMs, past = [] } = ended;
   return { ...ended, past: [...past, { startedAtMs, endedAtMs }].slice(-MAX_PAST) };
 }
 
-/** How the ids of reported alerts begin, which stand where those of monitors do. */
+/** Ids of reported alerts are used like monitor ids. */
 const REPORTED_PREFIX = 'alert:';
 
-/** The id of a reported alert: senders' keys may be long, and those of two intakes the same. Pure. */
+/** Hashed, because keys may be long, and two intakes may use the same. Pure. */
 export const reportedId = (intake: string, key: string) =>
   `${REPORTED_PREFIX}${hash('sha256', JSON.stringify([intake, key]), 'hex').slice(0, 32)}`;
 
-/** Whether it is the id of a reported alert, and not of a monitor. */
 export const isReportedId = (id: string) => id.startsWith(REPORTED_PREFIX);
 
-/** Whether an alert goes on, as far as the sender told. */
+/** Ongoing, according to its sender. */
 export const isFiring = ({ status }: Pick<Reported, 'status'>) =>
   status === 'FIRING' || status === 'WARNING';
-/** A monitor that is in trouble, and of which no incident is open on account of what it depends on. */
+/**
+ * A monitor in trouble whose incident waits because of its dependencies. Waiting for news of its parents → `behind`
+ * parents that are down → `clear` once they are up → released after a check that began later.
+ */
 export const HeldBack = z.object({
-  /** As it was listed when that began. */
+  /** Its row in the list when it was first held back. */
   monitor: Monitor.pick({
     id: true,
     name: true,
@@ -437,27 +449,27 @@ export const HeldBack = z.object({
     status_reason: true,
   }),
   heldAtMs: z.number(),
-  /** What is down by itself, and this with it; absent while it only waits for what is found of its parents. */
+  /** The parents that are down by themselves. Absent while their checks are awaited. */
   behind: z.array(z.string()).optional(),
-  /** All of that is well again: since when, and when that was seen. */
+  /** All parents are up again: since `atMs`, noticed at `seenAtMs`. */
   clear: z.object({ atMs: z.number(), seenAtMs: z.number() }).optional(),
 });
 export type HeldBack = z.infer<typeof HeldBack>;
 
-/** What was seen and what is to be told. One thing, so that a change and its alerts are stored together or not at all. */
+/** The state of the watch. It is one state, so that a change and its alerts are stored together. */
 export const Watching = z.object({
   known: z.array(KnownMonitor),
-  /** Whether there ever was a good poll: the first one is no change. */
+  /** False until the first good poll is complete. That poll is no change. */
   learnt: z.boolean().default(true),
-  /** Polls in a row with a list that was suspiciously short. */
+  /** Polls in a row with a suspiciously short list. */
   shortLooks: z.int().nonnegative(),
   /** Oldest first. */
   alerts: z.array(Alert),
-  /** The last two times that each monitor went down, where that is not long ago. */
+  /** The last two changes to DOWN of each monitor, if they are recent. */
   downs: z.array(Down).readonly().optional(),
-  /** Places that refused what they were to be told, and were not found to be open again. */
+  /** Channels that refuse messages. */
   closed: z.array(Closed).readonly().optional(),
-  /** Alerts that other systems report; no poll says anything of them. */
+  /** Alerts from other systems. Polls don't change them. */
   reported: z.array(Reported).readonly().optional(),
   /** Monitors whose incidents are held back. */
   held: z.array(HeldBack).readonly().optional(),
@@ -465,4 +477,14 @@ export const Watching = z.object({
 export type Watching = z.infer<typeof Watching>;
 
 /** What the watch knows, and how it is changed. */
-export type WatchState = State<Watching>;
+export interface WatchState {
+  /** As last stored; `undefined` before the first update ever. Stored items are frozen. */
+  current(): Watching | undefined;
+  /**
+   * Stores what `change` makes of the newest state, all of it or nothing; the same object writes nothing. Updates run one
+   * after another. `change` is pure. If writing fails, nothing has changed.
+   */
+  update(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
+  /** Like `update`, and nothing that is kept holds what `change` removed. It may cost writing everything again. */
+  erase(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
+}

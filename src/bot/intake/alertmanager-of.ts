@@ -2,7 +2,7 @@ import { type AlertmanagerClient, createAlertmanagerClient } from '../../clients
 import type { Incident } from '../incidents/watch-state.ts';
 import type { Intake, Intakes } from './intakes.ts';
 
-/** An address without what stands before its host and without a slash at its end, as it may be shown. Pure. */
+/** An address as it may be shown, without credentials and trailing slashes. Pure. */
 export function bareUrl(text: string): string {
   if (!URL.canParse(text)) return '';
   const url = new URL(text);
@@ -12,8 +12,8 @@ export function bareUrl(text: string): string {
 }
 
 /**
- * Where silences for alerts of an intake are made, with its credentials: the address that it names, as far as the operator
- * names it, too; else the operator's first, for what comes from an Alertmanager. `undefined` where none are. Pure.
+ * The Alertmanager for an intake's silences, with credentials. An address of the intake counts only if the operator
+ * lists it too. Otherwise Alertmanager intakes use the operator's first. Pure.
  */
 export function alertmanagerOf(
   { kind, alertmanagerUrl }: Pick<Intake, 'kind' | 'alertmanagerUrl'>,
@@ -24,7 +24,7 @@ export function alertmanagerOf(
   return urls.find((url) => bareUrl(url) === wanted);
 }
 
-/** Connections to the Alertmanagers that the operator names, each opened when something is asked of it first. */
+/** Clients of the operator's Alertmanagers, each created on first use. */
 export function openAlertmanagers({
   intakes,
   urls,
@@ -33,7 +33,6 @@ export function openAlertmanagers({
   urls: readonly string[] | undefined;
 }) {
   const clients = new Map<string, AlertmanagerClient>();
-  /** Where silences for an incident are made. */
   function urlFor({ intake: id }: Pick<Incident, 'intake'>): string | undefined {
     const intake = id === undefined ? undefined : intakes.get(id);
     return intake && alertmanagerOf(intake, urls);
@@ -47,7 +46,6 @@ export function openAlertmanagers({
       clients.set(url, client);
       return client;
     },
-    /** Ends what is under way. */
     async close() {
       await Promise.all([...clients.values()].map((client) => client.close()));
     },

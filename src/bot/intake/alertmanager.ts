@@ -3,7 +3,6 @@ import { oneLine } from '../../contracts/one-line.ts';
 import {
   createFacts,
   createLinks,
-  DeliveryError,
   firstOf,
   holdsSecret,
   isRecord,
@@ -11,7 +10,8 @@ import {
   keyOfLabels,
   lineOf,
   nameOf,
-  type Reading,
+  PayloadError,
+  type PayloadReading,
   readAlerts,
   recordOf,
   severityOf,
@@ -21,31 +21,31 @@ import {
 } from './read-payload.ts';
 import type { ReportedAlert } from './reported-alert.ts';
 
-/** What is told as the name of an alert, as its summary, or as a link. */
+/** Labels and annotations that are shown elsewhere. */
 const TOLD_OF_LABELS = new Set(['alertname']);
 const TOLD_OF_ANNOTATIONS = new Set(['runbook_url']);
 
-/** Texts of a rule that say what is wrong, the best first. */
+/** Annotations that say what is wrong, the best first. */
 const SUMMARIES = ['summary', 'description', 'message'] as const;
 
-/** A silence asks for all labels of an alert; those that hold more than any do cannot be kept for it. */
+/** A silence needs all labels. More than these aren't stored. */
 const MAX_SILENCED_LABELS = 100;
 const MAX_SILENCED_LENGTH = 16_384;
 
 /**
- * A delivery of an Alertmanager, or of Grafana, which sends the same and more. Sources: Alertmanager's `notify/webhook` and
- * `template.Data`, Grafana's `receivers/webhook`. Pure.
+ * Reads a delivery of Alertmanager, or of Grafana, which sends more fields. Sources: Alertmanager's `notify/webhook`
+ * and `template.Data`, Grafana's `receivers/webhook`. Pure.
  */
 export function alertsOfAlertmanager(
   body: Record<string, unknown>,
   { title, nowMs }: { title: string; nowMs: number },
-): Reading {
+): PayloadReading {
   if (!Array.isArray(body.alerts)) {
-    throw new DeliveryError(
+    throw new PayloadError(
       'This delivery has no “alerts” list. Send the original body of the webhook, not a custom one.',
     );
   }
-  // What the group says of itself belongs to an alert only where there is no other.
+  // Texts of the group belong to an alert only if it is the only one.
   const group = body.alerts.length === 1 ? body : {};
   const alerts = readAlerts(body.alerts, (alert, where) => {
     const labels = recordOf(alert.labels);
@@ -62,22 +62,22 @@ export function alertsOfAlertmanager(
           : keyOfLabels(labels, where),
       state,
       name,
-      ...(summary !== undefined && { summary }),
+      summary,
       severity: severityOf(labels.severity ?? labels.priority),
-      // A firing alert ends in the year 1, or on a lease of its sender: both say nothing.
+      // A firing alert ends in the year 1, or at the end of a lease. Neither is meaningful.
       ...timesOf(
         { from: alert.startsAt, ...(state === 'resolved' && { to: alert.endsAt }) },
         nowMs,
       ),
       facts: factsOf({ labels, annotations, alert, summary, receiver: body.receiver }),
       links: linksOf({ annotations, alert, title, externalUrl: body.externalURL }),
-      ...(silenced && { labels: silenced }),
+      labels: silenced,
     };
   });
   return { alerts, truncated: truncatedOf(body.truncatedAlerts) };
 }
 
-/** An alert's own state counts: a group is firing while one of it is. */
+/** An alert's own state counts. A group is firing while one of its alerts is. */
 function stateOf(
   alert: Record<string, unknown>,
   body: Record<string, unknown>,
@@ -87,7 +87,7 @@ function stateOf(
   const word = wordOf(given);
   if (word === 'firing' || word === 'alerting') return 'firing';
   if (word === 'resolved' || word === 'ok') return 'resolved';
-  throw new DeliveryError(
+  throw new PayloadError(
     `${where}.status must be firing or resolved, ${given === undefined ? 'but is missing' : `not “${word}”`}.`,
   );
 }
@@ -138,8 +138,8 @@ function linksOf({
 }
 
 /**
- * All labels as they are, or none: a silence with some of them would silence others, too. A secret is never stored; the silence
- * matches any value of its label.
+ * All labels or none, because a silence of some labels would silence other alerts. Secrets aren't stored: the silence
+ * matches any value of their labels.
  */
 function silencedLabels(labels: Record<string, unknown>): Record<string, string> | undefined {
   const names = Object.keys(labels);
@@ -149,7 +149,7 @@ function silencedLabels(labels: Record<string, unknown>): Record<string, string>
     const value = labels[name];
     if (typeof value !== 'string') return undefined;
     length += name.length + value.length;
-    // What no store takes is no label of a real alert.
+    // Real labels can be stored.
     if (length > MAX_SILENCED_LENGTH || !isStorable(name) || !isStorable(value)) return undefined;
   }
   const kept = names.map((name) => {
@@ -162,7 +162,7 @@ function silencedLabels(labels: Record<string, unknown>): Record<string, string>
 const isStorable = (text: string) =>
   !/\p{Cs}/u.test(text) && !text.includes('\0') && text !== '__proto__';
 
-/** The name of a receiver is written as a pattern that matches it: `web\.hook`. Source: `notify.go`, `regexp.QuoteMeta`. */
+/** The receiver's name is quoted as a pattern: `web\.hook`. Source: `notify.go`, `regexp.QuoteMeta`. */
 const unquoted = (receiver: string) => oneLine(receiver.replace(/\\([\\.+*?()|[\]{}^$])/g, '$1'));
 
 function truncatedOf(value: unknown): number {

@@ -1,5 +1,5 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
-import { type ArrangeContext, arranged, concernedBy, reshaped } from '../incidents/arrange.ts';
+import { type ArrangeContext, withNews } from '../incidents/arrange.ts';
 import { recentDownsOf, unpaced } from '../incidents/flapping.ts';
 import { refreshed } from '../incidents/groups.ts';
 import { applyChanges, isOpen, prune } from '../incidents/incidents.ts';
@@ -14,10 +14,10 @@ import {
   type Watching,
 } from '../incidents/watch-state.ts';
 import type { ReportedAlert } from './reported-alert.ts';
-import { type DeliveryIntake, type Heard, heardOf } from './reported-steps.ts';
+import { applyReport, type DeliveryIntake, type ReportEffect } from './reported-steps.ts';
 
-/** What came in at once, or a part of it. */
-export interface Delivery {
+/** A delivery, or a part of it. */
+export interface IntakeDelivery {
   intake: DeliveryIntake;
   alerts: readonly ReportedAlert[];
   /** Alerts that the sender left out. */
@@ -25,36 +25,35 @@ export interface Delivery {
 }
 
 /**
- * Alerts that are remembered, of one intake and of all: those that are over are forgotten first. An intake may have as many
- * active ones as there is room left for all others.
+ * Most reported alerts that are kept. Alerts that are over are forgotten first. One intake may have as many active ones
+ * as remain free for all others.
  */
 export const MAX_REPORTED = { ofIntake: 10_000, ofAll: 20_000 } as const;
 
-/** So often people see that a sender has other words for what goes on: some write a value into them that never stays. */
+/** Shortest time between two updates of a sender's words. Some senders include a value that always changes. */
 export const WORDS_EVERY_MS = 300_000;
 
-/** What is kept of the words of one alert, in characters; of each when very many go on. */
+/** Most characters that are kept of one alert, and of each if very many are active. */
 const ROOM = { facts: 4_000, links: 4_000, labels: 20_000 } as const;
 const LITTLE_ROOM = { facts: 400, links: 400, labels: 800 } as const;
 const LITTLE_ROOM_FROM = 2_000;
 
-/** What is known when nothing ever was. */
 export const NOTHING_WATCHED: Watching = { known: [], learnt: false, shortLooks: 0, alerts: [] };
 
 /**
- * What is known and to be told after deliveries, in their order; the same document when nothing is different. `leftOut` counts
- * the firing alerts of each delivery for which there was no room, `dropped` alerts that were not told everywhere and are given up.
- * The time taken grows with what is known and said, and with how often one alert changes in it. Pure.
+ * The state after some deliveries, in order. Returns the same object if nothing changes. `leftOut` counts firing alerts
+ * without room, by delivery, and `dropped` counts undelivered alerts that were given up. The time needed grows with all
+ * known alerts, and with the number of changes of one alert. Pure.
  */
 export function applyReported(
   watching: Watching | undefined,
-  deliveries: readonly Delivery[],
+  deliveries: readonly IntakeDelivery[],
   around: ArrangeContext,
-): { watching: Watching | undefined; dropped: number; leftOut: Map<Delivery, number> } {
+): { watching: Watching | undefined; dropped: number; leftOut: Map<IntakeDelivery, number> } {
   const { nowMs } = around;
   const book = openBook(watching?.reported);
   let now = watching ?? NOTHING_WATCHED;
-  const leftOut = new Map<Delivery, number>();
+  const leftOut = new Map<IntakeDelivery, number>();
   let round = newRound();
   const close = () => {
     const room = book.firing() > LITTLE_ROOM_FROM ? LITTLE_ROOM : ROOM;
@@ -65,7 +64,7 @@ export function applyReported(
     const { intake, alerts, truncated } = delivery;
     for (const said of alerts) {
       const before = book.get(reportedId(intake.id, said.key));
-      const heard = heardOf(before, said, { intake, nowMs });
+      const heard = applyReport(before, said, { intake, nowMs });
       if (!heard) continue;
       const begins = isFiring(heard.now) && !(before && isFiring(before));
       if (begins && !book.hasRoom(intake.id)) {
@@ -74,7 +73,7 @@ export function applyReported(
       }
       book.set(heard.now);
       for (const change of heard.changes) {
-        // A round has one change of each.
+        // A round has one change of each alert.
         if (round.changes.has(heard.now.id)) close();
         const monitor = monitorOf(heard.now, change, { said, intake });
         round.changes.set(heard.now.id, monitor);
@@ -91,7 +90,7 @@ export function applyReported(
   return { watching: { ...now, alerts, ...(reported && { reported }) }, dropped, leftOut };
 }
 
-/** The reported alerts, as a list that is the same one when none changes. */
+/** Reported alerts by id, with counts. The list stays the same array if nothing changes. */
 function openBook(before: readonly Reported[] | undefined) {
   const byId = new Map(before?.map((one) => [one.id, one]));
   const firing = new Map<string, number>();
@@ -119,7 +118,7 @@ function openBook(before: readonly Reported[] | undefined) {
   };
 }
 
-/** Without those that were over first, where there are too many. */
+/** Removes the oldest alerts that are over, beyond the limits. */
 function withinBounds(all: Reported[]): Reported[] {
   if (all.length <= MAX_REPORTED.ofIntake) return all;
   const counts = new Map<string, number>();
@@ -139,12 +138,12 @@ function withinBounds(all: Reported[]): Reported[] {
   return all.filter((one) => !out.has(one));
 }
 
-/** What is applied at once: at most one change of each alert. */
+/** Changes that are applied together, at most one of each alert. */
 interface Round {
-  /** As for monitors that a poll found changed. */
+  /** Reported alerts as monitors. */
   changes: Map<string, Monitor | undefined>;
   words: Map<string, Words>;
-  /** By whom, for people. */
+  /** By name. */
   acknowledged: Map<string, string>;
 }
 
@@ -156,10 +155,10 @@ interface Words {
 
 const newRound = (): Round => ({ changes: new Map(), words: new Map(), acknowledged: new Map() });
 
-/** A reported alert as the rules of incidents know monitors; `undefined` of one that is lost. */
+/** A reported alert as a monitor for the rules of incidents. `undefined` if it was lost. */
 function monitorOf(
   { id, name }: Reported,
-  { status, atMs }: Heard['changes'][number],
+  { status, atMs }: ReportEffect['changes'][number],
   { said, intake }: Pick<Words, 'said' | 'intake'>,
 ): Monitor | undefined {
   if (status === 'LOST') return undefined;
@@ -170,10 +169,9 @@ function monitorOf(
   };
 }
 
-/** How often what pushes is taken to look at what it reports on. */
+/** Assumed for systems that push. */
 const INTERVAL_SECONDS = 60;
 
-/** What the rules of incidents take for a monitor. */
 export const asMonitor = (
   { id, name, status }: Pick<Reported, 'id' | 'name' | 'status'>,
   source: string,
@@ -182,7 +180,6 @@ export const asMonitor = (
 });
 
 interface RoundContext extends ArrangeContext {
-  /** How much of the words of each is kept. */
   room: typeof ROOM | typeof LITTLE_ROOM;
 }
 
@@ -192,39 +189,35 @@ function withRound(watching: Watching, round: Round, around: RoundContext): Watc
   const { nowMs } = around;
   const recent = recentDownsOf(changes, watching.downs, nowMs);
   const ids = new Set([...changes.keys(), ...words.keys(), ...acknowledged.keys()]);
-  const { concerned, withOthers } = concernedBy(ids, watching.alerts);
-  const applied = applyChanges(concerned, changes, {
-    ...around,
-    placesFor({ id }) {
-      const place = words.get(id)?.intake.place;
-      return place === undefined ? [] : [place];
-    },
-    recent,
-    asking: new Set(),
+  const arranged = withNews(watching.alerts, ids, around, (concerned) => {
+    const applied = applyChanges(concerned, changes, {
+      ...around,
+      placesFor({ id }) {
+        const place = words.get(id)?.intake.place;
+        return place === undefined ? [] : [place];
+      },
+      recent,
+      asking: new Set(),
+    });
+    return withWordsOfSenders(applied, round, around);
   });
-  const decided = withSaid(applied, round, around);
-  const before = new Set(concerned.map(({ id }) => id));
-  const opened = new Set(
-    decided.filter((alert) => isOpen(alert) && !before.has(alert.id)).map(({ id }) => id),
-  );
-  const shaped = withOthers(reshaped(arranged(decided, opened, around), concerned));
-  const alerts = refreshed(shaped, nowMs);
+  const alerts = refreshed(arranged, nowMs);
   const downs = recent.kept();
   const isSame = alerts === watching.alerts && (downs === watching.downs || !downs?.length);
   return isSame ? watching : { ...watching, alerts, ...(downs?.length && { downs }) };
 }
 
-/** The same of a round in which nothing but words is new, as in most that come while much goes on. */
+/** Without changes, as most deliveries during a long outage. */
 function withoutChanges(watching: Watching, round: Round, around: RoundContext): Watching {
   if (round.words.size + round.acknowledged.size === 0) return watching;
-  const said = withSaid(watching.alerts, round, around);
+  const said = withWordsOfSenders(watching.alerts, round, around);
   return said === watching.alerts
     ? watching
     : { ...watching, alerts: refreshed(said, around.nowMs) };
 }
 
-/** The alerts with what senders say of them, and that somebody looks after them over there. */
-function withSaid(
+/** Updates incidents with the sender's words and acknowledgements. */
+function withWordsOfSenders(
   alerts: Alert[],
   { words, acknowledged }: Round,
   { nowMs, room }: RoundContext,
@@ -240,7 +233,7 @@ function withSaid(
   });
 }
 
-/** An incident with what the sender says of it now; of one that is over it is known already. */
+/** An incident that is over keeps its words. */
 function withWords(
   incident: Incident,
   words: Words,
@@ -250,7 +243,7 @@ function withWords(
   const details = detailsOf(words, room);
   const { name } = said;
   const reason = said.summary ?? incident.reason;
-  const ofSender = { name, target: intake.name, ...(reason !== undefined && { reason }) };
+  const ofSender = { name, target: intake.name, reason };
   if (!incident.reported) {
     const reported = { ...details, wordsShownAtMs: nowMs };
     return { ...incident, ...ofSender, intake: intake.id, reported };
@@ -273,7 +266,6 @@ function withWords(
   return { ...heard, version: incident.version + 1, reported };
 }
 
-/** What is kept of a sender's words, as far as there is room. */
 function detailsOf({ said, intake, truncated }: Words, room: RoundContext['room']): ReportDetails {
   const facts = withinRoom(
     said.facts,
@@ -282,7 +274,7 @@ function detailsOf({ said, intake, truncated }: Words, room: RoundContext['room'
   );
   const links = withinRoom(said.links, room.links, ({ label, url }) => label.length + url.length);
   const leftOut = said.facts.length - facts.length;
-  // A silence that names only some labels would silence others, too.
+  // A silence of some labels would silence other alerts.
   const hasLabels = said.labels && JSON.stringify(said.labels).length <= room.labels;
   return {
     ...{ place: intake.place, facts: facts.map(({ label, value }) => ({ label, value })) },
@@ -293,7 +285,7 @@ function detailsOf({ said, intake, truncated }: Words, room: RoundContext['room'
   };
 }
 
-/** All of it, in an order of its own: that of labels may be another when they were stored. */
+/** Sorted, because stored labels may have another order. */
 const asText = ({ facts, factsLeftOut, links, labels = {}, truncated }: ReportDetails) =>
   JSON.stringify([
     ...facts.map(({ label, value }) => [label, value]),
@@ -302,7 +294,7 @@ const asText = ({ facts, factsLeftOut, links, labels = {}, truncated }: ReportDe
     ...[factsLeftOut ?? 0, truncated ?? 0],
   ]);
 
-/** The first of some, as many as take no more room than there is. */
+/** The first items that fit into the room. */
 function withinRoom<T>(all: readonly T[], room: number, lengthOf: (one: T) => number): T[] {
   let left = room;
   const kept: T[] = [];

@@ -1,14 +1,14 @@
 import {
   createFacts,
   createLinks,
-  DeliveryError,
   isRecord,
   keyOf,
   keyOfLabels,
   lineOf,
   madeKey,
   nameOf,
-  type Reading,
+  PayloadError,
+  type PayloadReading,
   readAlerts,
   recordOf,
   severityOf,
@@ -18,7 +18,7 @@ import {
 } from './read-payload.ts';
 import type { ReportedAlert } from './reported-alert.ts';
 
-/** What senders write for a state; `mild` are those that say themselves that it is not that bad. */
+/** Words that senders use for a state. The second list means a milder problem. */
 const FIRING =
   'firing|fire|triggered|trigger|re triggered|renotify|no data|re no data|alert|alerting|alarm|down|failed|fail|failing|failure|error|critical|problem|open|opened|active|unhealthy|alert failure|alert failure remain|alert degraded failure'.split(
     '|',
@@ -33,7 +33,7 @@ const RESOLVED =
   );
 const ACKNOWLEDGED = ['acknowledged', 'acknowledge', 'acked', 'ack'];
 
-/** Every word that is taken for a state, and what it says. Sources: the documentation of Datadog, Gatus, Healthchecks and Checkly. */
+/** Sources: the documentation of Datadog, Gatus, Healthchecks and Checkly. */
 const STATES = new Map<string, { state: ReportedAlert['state']; isMild?: true }>([
   ...FIRING.map((word) => [word, { state: 'firing' }] as const),
   ...MILD.map((word) => [word, { state: 'firing', isMild: true }] as const),
@@ -41,16 +41,18 @@ const STATES = new Map<string, { state: ReportedAlert['state']; isMild?: true }>
   ...ACKNOWLEDGED.map((word) => [word, { state: 'acknowledged' }] as const),
 ]);
 
-/** What is told as itself; whatever else is sent is a fact. */
+/** Fields with a meaning of their own. All others are facts. */
 const TOLD = new Set(
   'key state name summary severity started_at ended_at labels links alerts'.split(' '),
 );
 
-/** Our own form, for whatever has a template: one alert, or several in `alerts`. An empty text is as none. Pure. */
-export function alertsOfGeneric(body: Record<string, unknown>, nowMs: number): Reading {
+/**
+ * Our own format, for senders with templates: one alert, or several in `alerts`. An empty text counts as absent. Pure.
+ */
+export function alertsOfGeneric(body: Record<string, unknown>, nowMs: number): PayloadReading {
   const read = (alert: Record<string, unknown>, where: string) => alertOf(alert, { where, nowMs });
   if (body.alerts === undefined) return { alerts: [read(body, 'The alert')], truncated: 0 };
-  if (!Array.isArray(body.alerts)) throw new DeliveryError('“alerts” must be a list.');
+  if (!Array.isArray(body.alerts)) throw new PayloadError('“alerts” must be a list.');
   return { alerts: readAlerts(body.alerts, read), truncated: 0 };
 }
 
@@ -91,7 +93,7 @@ function stateOf(value: unknown, where: string) {
   const word = wordOf(value);
   const found = STATES.get(word);
   if (found) return found;
-  throw new DeliveryError(
+  throw new PayloadError(
     `${where} ${word === '' ? 'has no “state”' : `has an unknown “state”: “${word}”`}. Use one of: ${[...STATES.keys()].join(', ')}.`,
   );
 }
@@ -105,7 +107,7 @@ function keyIn(
   const named = nameOf(name);
   const hasLabels = Object.keys(labels).length > 0;
   if (named === undefined && !hasLabels) {
-    throw new DeliveryError(
+    throw new PayloadError(
       `${where} must have a “key” that stays the same until it is resolved, or at least a “name”.`,
     );
   }
@@ -113,5 +115,5 @@ function keyIn(
   return madeKey('name', named, keyOfLabels(labels, where));
 }
 
-/** A list, or one of it; there is room for no more. */
+/** A list, or a single item as one. Bounded. */
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, 20) : [value]);

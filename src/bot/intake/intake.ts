@@ -1,82 +1,124 @@
-import type { Logger } from 'pino';
 import { ErrorCode } from '../../contracts/error.ts';
-import type { Channels } from '../channels/channels.ts';
-import type { WatchState } from '../incidents/watch-state.ts';
 import { placeKey } from '../shared/place.ts';
 import { counted } from '../shared/text-format.ts';
 import {
-  createApplyQueue,
+  ApplyQueue,
+  type ApplyQueueOptions,
   OverloadError,
   RemovedIntakeError,
   TooManyActiveError,
 } from './apply-queue.ts';
 import type { Intake, Intakes } from './intakes.ts';
-import { DeliveryError, parseDeliveryInTurns } from './parse-delivery.ts';
+import { parseDeliveryInTurns } from './parse-delivery.ts';
 import { readBody } from './read-body.ts';
-import { isRecord } from './read-payload.ts';
+import { isRecord, PayloadError } from './read-payload.ts';
 import { INTAKE_KINDS, type IntakeKind, type ReportedAlerts } from './reported-alert.ts';
 import { createWrongTokens } from './wrong-tokens.ts';
 
-/** What a sender is answered. */
 export interface IntakeAnswer {
   status: number;
   body: unknown;
   headers?: Record<string, string>;
 }
 
-/** Who sends, as far as it is known before a body is read. */
-export interface Sender {
-  /** The kind that stands in the path. */
+/** The sender, as far as it is known before the body is read. */
+export interface AlertSender {
+  /** From the path. */
   kind: string;
   token: string | undefined;
-  /** Where the request comes from. */
+  /** IP address of the request. */
   address: string;
 }
 
-/** Takes alerts of other systems in. */
-export type AlertIntake = ReturnType<typeof createIntake>;
-
 const AGAIN_SECONDS = 5;
 
-/** Room for active alerts comes when others are over. */
+/** Room comes when other alerts end. */
 const ROOM_AGAIN_SECONDS = 60;
 
-/** What is refused because of too much is logged so often at most. */
+/** Overload is logged at most this often. */
 const LOG_EVERY_MS = 60_000;
 
-/** `onChange` is called when there may be something to tell, with everything stored. */
-export function createIntake(options: {
+interface IntakeOptions extends ApplyQueueOptions {
   intakes: Intakes;
-  state: Pick<WatchState, 'current' | 'update'>;
-  channels: Pick<Channels, 'settings'>;
-  nowMs: () => number;
-  onChange: () => void;
-  log: Logger;
-}) {
-  const { intakes, nowMs, log } = options;
-  const queue = createApplyQueue(options);
-  const wrongTokens = createWrongTokens();
-  let loggedAtMs = Number.NEGATIVE_INFINITY;
-  let isStopping = false;
+}
 
-  /** Whose token it is; a refusal for one that is nobody's. Rejects with what the store says. */
-  async function intakeOf(
-    { kind, token, address }: Sender,
-    isInBody = false,
-  ): Promise<Intake | IntakeAnswer> {
+export const createIntake = (options: IntakeOptions) => new AlertIntake(options);
+
+/** Receives alerts from other systems. Requests with a valid token are answered once their alerts are stored. */
+export class AlertIntake {
+  readonly #options: IntakeOptions;
+  readonly #queue: ApplyQueue;
+  readonly #wrongTokens = createWrongTokens();
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+  #isStopping = false;
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+    this.#queue = new ApplyQueue(options);
+  }
+
+  /** Checks the sender before the body is read. Resolves to its intake or to a refusal. */
+  async admit(sender: AlertSender): Promise<Intake | IntakeAnswer> {
+    let admitted: Intake | undefined;
+    const refused = await this.#answer(sender.kind, async () => {
+      const result = await this.#findIntake(sender);
+      if ('status' in result) return result;
+      admitted = result;
+      return NOTHING;
+    });
+    return refused === NOTHING && admitted ? admitted : refused;
+  }
+
+  /** Accepts a delivery for an admitted sender. Resolves once it is stored. Never rejects. */
+  async receive(intake: Intake, bytes: Uint8Array): Promise<IntakeAnswer> {
+    return await this.#answer(intake.kind, () => this.#accept(intake, readBody(bytes)));
+  }
+
+  /** Accepts a PagerDuty event, which contains its token. Never rejects. */
+  async receiveEvent(
+    bytes: Uint8Array,
+    { address }: Pick<AlertSender, 'address'>,
+  ): Promise<IntakeAnswer> {
+    return await this.#answer('pagerduty', async () => {
+      const body = readBody(bytes);
+      const key = isRecord(body) ? body.routing_key : undefined;
+      const token = typeof key === 'string' ? key : undefined;
+      const result = await this.#findIntake({ kind: 'pagerduty', token, address }, true);
+      return 'status' in result ? result : await this.#accept(result, body);
+    });
+  }
+
+  /** Accepts alerts as if the intake's sender had sent them. Rejects if the store fails. */
+  async take(intake: Intake, { alerts, truncated }: ReportedAlerts): Promise<void> {
+    const { intakes, nowMs, log } = this.#options;
+    const { id, name, repeatMs } = intake;
+    const place = placeKey(intake.place);
+    await this.#queue.apply({ intake: { id, name, place, repeatMs }, alerts, truncated });
+    intakes.noteDelivery(id, nowMs()).catch((error: unknown) => {
+      log.warn({ err: error, intake: id }, 'could not store when an intake was last used');
+    });
+  }
+
+  /** Accepts nothing more, and waits for deliveries under way. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#queue.idle();
+  }
+
+  /** Finds the intake of a token, or returns a refusal. Rejects if the store fails. */
+  async #findIntake(sender: AlertSender, isInBody = false): Promise<Intake | IntakeAnswer> {
+    const { kind, token, address } = sender;
     if (!isKind(kind)) {
-      return refusal(
-        kind,
-        404,
-        ErrorCode.notFound,
-        `Unknown kind of intake. The kinds are ${INTAKE_KINDS.join(', ')}.`,
-      );
+      const kinds = INTAKE_KINDS.join(', ');
+      const message = `Unknown kind of intake. The kinds are ${kinds}.`;
+      return refusal(kind, 404, ErrorCode.notFound, message);
     }
     if (token === undefined) return refusal(kind, 401, ErrorCode.missingKey, NO_TOKEN);
-    // Whoever sends many wrong ones is not worth a question to the store; right ones are known without.
-    const intake = await intakes.byToken(token, { asks: !wrongTokens.areMany(address) });
+    // An address that sent many wrong tokens doesn't cause requests to the store. Valid tokens are in memory.
+    const asks = !this.#wrongTokens.areMany(address);
+    const intake = await this.#options.intakes.byToken(token, { asks });
     if (!intake) {
-      wrongTokens.note(address);
+      this.#wrongTokens.note(address);
       return refusal(kind, 401, ErrorCode.invalidKey, isInBody ? WRONG_ROUTING_KEY : WRONG_TOKEN);
     }
     if (intake.kind === kind) return intake;
@@ -88,95 +130,39 @@ export function createIntake(options: {
     );
   }
 
-  /** Stores what came in. */
-  async function take(intake: Intake, { alerts, truncated }: ReportedAlerts) {
-    const { id, name, repeatMs } = intake;
-    await queue.apply({
-      intake: {
-        id,
-        name,
-        place: placeKey(intake.place),
-        ...(repeatMs !== undefined && { repeatMs }),
-      },
-      ...{ alerts, truncated },
-    });
-    intakes.heard(id, nowMs()).catch((error: unknown) => {
-      log.warn({ err: error, intake: id }, 'could not store when an intake was last used');
-    });
-  }
-
-  async function answerTo(intake: Intake, body: unknown): Promise<IntakeAnswer> {
-    const said = await parseDeliveryInTurns(intake.kind, body, nowMs());
-    await take(intake, said);
+  async #accept(intake: Intake, body: unknown): Promise<IntakeAnswer> {
+    const delivery = await parseDeliveryInTurns(intake.kind, body, this.#options.nowMs());
+    await this.take(intake, delivery);
     if (intake.kind === 'pagerduty') {
       const key = isRecord(body) ? body.dedup_key : undefined;
-      const [first] = said.alerts;
+      const [first] = delivery.alerts;
       const dedup_key = typeof key === 'string' && key !== '' ? key : first?.key;
       return { status: 202, body: { status: 'success', message: 'Event processed', dedup_key } };
     }
-    const { note: message, alerts } = said;
+    const { note: message, alerts } = delivery;
     return { status: 200, body: { ok: true, alerts: alerts.length, ...(message && { message }) } };
   }
 
-  /** Answers what goes wrong in words for whoever set up the sender. */
-  async function answering(
-    kind: string,
-    answer: () => Promise<IntakeAnswer>,
-  ): Promise<IntakeAnswer> {
-    if (isStopping) return unavailable(kind, 'Askwatch is stopping.');
+  /** Turns errors into answers for the person who set up the sender. */
+  async #answer(kind: string, answer: () => Promise<IntakeAnswer>): Promise<IntakeAnswer> {
+    if (this.#isStopping) return unavailable(kind, 'Askwatch is stopping.');
     try {
       return await answer();
     } catch (error) {
-      if (error instanceof DeliveryError) {
+      if (error instanceof PayloadError) {
         return refusal(kind, 400, ErrorCode.invalidValue, error.message);
       }
       if (error instanceof RemovedIntakeError) {
         return refusal(kind, 401, ErrorCode.invalidKey, WRONG_TOKEN);
       }
       const { seconds, why } = delayOf(error);
-      if (performance.now() - loggedAtMs >= LOG_EVERY_MS) {
-        loggedAtMs = performance.now();
-        log.error({ err: error }, 'could not store received alerts');
+      if (performance.now() - this.#loggedAtMs >= LOG_EVERY_MS) {
+        this.#loggedAtMs = performance.now();
+        this.#options.log.error({ err: error }, 'could not store received alerts');
       }
       return unavailable(kind, why, seconds);
     }
   }
-
-  return {
-    /** Looks at who sends before a body is read: an intake, or what a sender is answered at once. */
-    async admit(sender: Sender): Promise<Intake | IntakeAnswer> {
-      let admitted: Intake | undefined;
-      const refused = await answering(sender.kind, async () => {
-        const found = await intakeOf(sender);
-        if ('status' in found) return found;
-        admitted = found;
-        return NOTHING;
-      });
-      return refused === NOTHING && admitted ? admitted : refused;
-    },
-    /** Takes a delivery for an intake that `admit` gave; resolves once it is stored. Never rejects. */
-    receive: (intake: Intake, bytes: Uint8Array): Promise<IntakeAnswer> =>
-      answering(intake.kind, async () => await answerTo(intake, readBody(bytes))),
-    /** Takes an event in PagerDuty's form, whose token stands in it. Never rejects. */
-    receiveEvent: (
-      bytes: Uint8Array,
-      { address }: Pick<Sender, 'address'>,
-    ): Promise<IntakeAnswer> =>
-      answering('pagerduty', async () => {
-        const body = readBody(bytes);
-        const key = isRecord(body) ? body.routing_key : undefined;
-        const token = typeof key === 'string' ? key : undefined;
-        const found = await intakeOf({ kind: 'pagerduty', token, address }, true);
-        return 'status' in found ? found : await answerTo(found, body);
-      }),
-    /** Takes alerts as if an intake had sent them; rejects as the store does. */
-    take,
-    /** Resolves when what came in is stored, or refused; takes nothing more. */
-    async stop() {
-      isStopping = true;
-      await queue.idle();
-    },
-  };
 }
 
 const NOTHING: IntakeAnswer = { status: 200, body: undefined };
@@ -191,7 +177,6 @@ const WRONG_ROUTING_KEY =
 const isKind = (kind: string): kind is IntakeKind =>
   (INTAKE_KINDS as readonly string[]).includes(kind);
 
-/** A refusal in the words of whoever sends. */
 function refusal(
   kind: string,
   status: number,
@@ -218,7 +203,6 @@ const unavailable = (kind: string, why: string, seconds = AGAIN_SECONDS): Intake
     { 'retry-after': String(seconds) },
   );
 
-/** Why a delivery was not stored, and when its sender may try again. */
 function delayOf(error: unknown): { why: string; seconds: number } {
   if (error instanceof OverloadError) {
     return {

@@ -2,13 +2,12 @@ import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { type DurationRange, inWords } from '../../contracts/duration.ts';
 import { oneLine } from '../../contracts/one-line.ts';
-import type { Store } from '../../store/store.ts';
+import type { ChangedDocument, Collection, Following, Store } from '../../store/store.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type GonePlaces, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { shortened } from '../shared/text-format.ts';
 import { INTAKE_KINDS, type IntakeKind } from './reported-alert.ts';
 
-/** How people call what sends. */
 export const INTAKE_TITLES: Readonly<Record<IntakeKind, string>> = {
   alertmanager: 'Alertmanager',
   grafana: 'Grafana',
@@ -31,69 +30,72 @@ const StoredIntake = z.object({
 });
 type StoredIntake = z.infer<typeof StoredIntake>;
 
-/** Those of one place, oldest first: how many there are and that their names differ holds in every process. */
+/** The intakes of one channel, oldest first. One document, so that their number and names can be checked together. */
 const StoredIntakes = z.object({ intakes: z.array(StoredIntake) });
 type StoredIntakes = z.infer<typeof StoredIntakes>;
 
-/** Where alerts of another system come in for a channel, as it may be shown: never the token itself. */
+/** An address for alerts from another system to one channel. Never contains the token. */
 export interface Intake {
   id: string;
   kind: IntakeKind;
-  /** Another one than that of every other intake of the place, whatever the case. */
+  /** Unique in the channel, ignoring case. */
   name: string;
-  /** Who is told of what comes in. */
   place: Place;
   createdAtMs: number;
-  /** Who made it, by name. */
+  /** Name of the person who added it. */
   by: string;
-  /** When something came in last, to a minute. */
+  /** Time of the last delivery, to a minute. */
   lastHeardAtMs?: number;
-  /** Where silences are made for its alerts. */
+  /** Alertmanager for silences. */
   alertmanagerUrl?: string;
-  /** How often the sender repeats an alert that goes on, where that is not the usual time. */
+  /** Interval at which the sender repeats ongoing alerts, if unusual. */
   repeatMs?: number;
 }
 
-/** What may be changed of an intake; `null` takes it away. */
+/** `null` removes a value. */
 export interface IntakeChange {
   name?: string;
   alertmanagerUrl?: string | null;
   repeatMs?: number | null;
 }
 
-/** The intakes of all places. */
-export type Intakes = Awaited<ReturnType<typeof createIntakes>>;
-
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** As long as a routing key of PagerDuty, which some senders count. */
+/** The length of a PagerDuty routing key, which some senders check. */
 const TOKEN_LENGTH = 32;
 
-/** Characters of the token that stand as the id of its intake; 8 of 32 leave 142 bits secret. */
+/** The first characters of the token are the intake's id. The other 24 leave 142 bits secret. */
 const ID_LENGTH = 8;
 
 const TOKEN = new RegExp(`^[A-Za-z0-9]{${TOKEN_LENGTH}}$`);
 
-/** Characters of a SHA-256 in hex. */
-const HASH_LENGTH = 64;
+/** Compared with tokens of unknown intakes. */
+const NO_HASH = Buffer.alloc(64);
 
 const MAX_INTAKES = 50;
 const MAX_NAME_LENGTH = 80;
 const MAX_URL_LENGTH = 500;
 
-/** How often a sender repeats an ongoing alert. */
+/** Allowed intervals at which a sender repeats an ongoing alert. */
 export const REPEAT: DurationRange = { minMs: 60_000, maxMs: 24 * 3_600_000 };
 
-/** When something came in last is stored so often at most. */
+/** The time of the last delivery is stored at most this often. */
 const HEARD_EVERY_MS = 60_000;
 
-/** Who has not known for so long asks first: a process that stood still must not take a token that was removed meanwhile. */
+/** A process that was frozen longer than this asks the store first, because the token may have been removed. */
 const FRESH_MS = 1_500;
 
-/**
- * Opens the intakes, whose tokens are stored as hashes. For look-ups memory holds what the store says, so that an intake that
- * was made or removed in another process counts here moments later. Call once a process.
- */
+/** Values of a new intake. */
+export interface IntakeValues {
+  kind: IntakeKind;
+  /** Defaults to the title of its kind. */
+  name?: string;
+  by: string;
+  alertmanagerUrl?: string;
+  repeatMs?: number;
+}
+
+/** Opens the intakes. Call once per process. */
 export async function createIntakes(
   store: Store,
   { nowMs = Date.now, randomText = randomLettersAndDigits } = {},
@@ -104,148 +106,184 @@ export async function createIntakes(
     version: 1,
     whenCorrupt: 'refuse',
   });
-  const byPlace = new Map<string, StoredIntakes>();
-  const byId = new Map<string, { intake: Intake; hash: Buffer }>();
-  const following = await collection.follow((changed) => {
+  const copy = new IntakeCopy();
+  const following = await collection.follow((changed) => copy.apply(changed));
+  return new Intakes(collection, copy, following, { nowMs, randomText });
+}
+
+/** A copy of all intakes in memory, which follows the store. */
+class IntakeCopy {
+  readonly byPlace = new Map<string, StoredIntakes>();
+  readonly byId = new Map<string, { intake: Intake; hash: Buffer }>();
+
+  apply(changed: ReadonlyArray<ChangedDocument<StoredIntakes>>): void {
     for (const { id: key, document } of changed) {
-      for (const { id } of byPlace.get(key)?.intakes ?? []) byId.delete(id);
+      for (const { id } of this.byPlace.get(key)?.intakes ?? []) this.byId.delete(id);
       const place = parsePlace(key);
       if (!document || !place) {
-        byPlace.delete(key);
+        this.byPlace.delete(key);
         continue;
       }
-      byPlace.set(key, document);
+      this.byPlace.set(key, document);
       for (const stored of document.intakes) {
-        byId.set(stored.id, { intake: shown(stored, place), hash: Buffer.from(stored.hash) });
+        this.byId.set(stored.id, { intake: shown(stored, place), hash: Buffer.from(stored.hash) });
       }
     }
-  });
-  const noHash = Buffer.alloc(HASH_LENGTH);
+  }
+}
 
-  const ofPlace = (place: Place) =>
-    (byPlace.get(placeKey(place))?.intakes ?? []).map((stored) => shown(stored, place));
+/**
+ * The intakes of all channels. Tokens are stored as hashes. Look-ups use a copy in memory, so changes made in another process
+ * apply moments later.
+ */
+export class Intakes {
+  readonly #collection: Collection<StoredIntakes>;
+  readonly #copy: IntakeCopy;
+  readonly #following: Following;
+  readonly #source: { nowMs: () => number; randomText: (length: number) => string };
 
-  function make() {
-    let token: string;
-    do token = randomText(TOKEN_LENGTH);
-    while (byId.has(token.slice(0, ID_LENGTH)));
-    return { token, id: token.slice(0, ID_LENGTH), hash: hashOf(token) };
+  constructor(
+    collection: Collection<StoredIntakes>,
+    copy: IntakeCopy,
+    following: Following,
+    source: { nowMs: () => number; randomText: (length: number) => string },
+  ) {
+    this.#collection = collection;
+    this.#copy = copy;
+    this.#following = following;
+    this.#source = source;
   }
 
-  /** Stores what `change` makes of an intake, which may be gone by then; the same object writes nothing. */
-  async function changeStored(
+  /**
+   * Creates an intake. Its token is returned only here. Throws `CommandError` if the channel has too many, or one with this
+   * name.
+   */
+  async add(place: Place, wanted: IntakeValues): Promise<{ intake: Intake; token: string }> {
+    const { kind, alertmanagerUrl, repeatMs } = wanted;
+    const token = this.#newToken();
+    const values = {
+      id: token.slice(0, ID_LENGTH),
+      kind,
+      hash: hashOf(token),
+      createdAtMs: this.#source.nowMs(),
+      by: inOneLine(wanted.by),
+      alertmanagerUrl: alertmanagerUrl === undefined ? undefined : checkedUrl(alertmanagerUrl),
+      repeatMs: repeatMs === undefined ? undefined : checkedRepeat(repeatMs),
+    };
+    let added: StoredIntake | undefined;
+    await this.#collection.update(placeKey(place), (current = { intakes: [] }) => {
+      const { intakes } = current;
+      if (intakes.length >= MAX_INTAKES) {
+        throw new CommandError(
+          `This channel already has ${MAX_INTAKES} intakes. Remove an unused one: /monitor intake list shows them.`,
+        );
+      }
+      const name =
+        wanted.name === undefined
+          ? freeName(INTAKE_TITLES[kind], intakes)
+          : checkedName(wanted.name, intakes);
+      added = { ...values, name };
+      return { intakes: [...intakes, added] };
+    });
+    if (!added) throw new Error('The intake was not stored.');
+    return { intake: shown(added, place), token };
+  }
+
+  /** Oldest first. */
+  async list(place: Place): Promise<Intake[]> {
+    await this.#following.catchUp();
+    const { intakes = [] } = this.#copy.byPlace.get(placeKey(place)) ?? {};
+    return intakes.map((stored) => shown(stored, place));
+  }
+
+  /** All intakes, as known in memory. */
+  all(): Intake[] {
+    return [...this.#copy.byId.values()].map(({ intake }) => intake);
+  }
+
+  /** All intakes by id, including ones just added in another process. Rejects if that can't be known now. */
+  async fresh(): Promise<ReadonlyMap<string, Intake>> {
+    await this.#following.catchUp();
+    return new Map(this.all().map((intake) => [intake.id, intake]));
+  }
+
+  get(id: string): Intake | undefined {
+    return this.#copy.byId.get(id)?.intake;
+  }
+
+  /** Place keys of channels with intakes. */
+  places(): string[] {
+    return [...this.#copy.byPlace.keys()];
+  }
+
+  /** Removes an intake by name or id. Its token becomes invalid. Resolves to `undefined` if there is none. */
+  async remove(place: Place, nameOrId: string): Promise<Intake | undefined> {
+    let removed: StoredIntake | undefined;
+    await this.#collection.update(placeKey(place), (current) => {
+      removed = current && found(current.intakes, nameOrId);
+      if (!current || !removed) return current;
+      const intakes = current.intakes.filter((one) => one !== removed);
+      return intakes.length === 0 ? undefined : { intakes };
+    });
+    return removed && shown(removed, place);
+  }
+
+  /** Resolves to `undefined` if the intake is gone. Throws `CommandError` for invalid values. */
+  async change(id: string, change: IntakeChange): Promise<Intake | undefined> {
+    return await this.#changeStored(id, (old, all) => changed(old, all, change));
+  }
+
+  /** Notes the time of a delivery. Stored at most once a minute. */
+  async noteDelivery(id: string, atMs: number): Promise<void> {
+    const isNews = ({ lastHeardAtMs }: Pick<StoredIntake, 'lastHeardAtMs'>) =>
+      lastHeardAtMs === undefined || Math.abs(atMs - lastHeardAtMs) >= HEARD_EVERY_MS;
+    const intake = this.get(id);
+    if (!intake || !isNews(intake)) return;
+    await this.#changeStored(id, (old) => (isNews(old) ? { ...old, lastHeardAtMs: atMs } : old));
+  }
+
+  /**
+   * Finds the intake of a token. `asks` allows a request to the store if the id isn't known. Rejects if that can't be known
+   * now.
+   */
+  async byToken(token: string, { asks = true } = {}): Promise<Intake | undefined> {
+    const { byId } = this.#copy;
+    const isToken = TOKEN.test(token);
+    const id = token.slice(0, ID_LENGTH);
+    const isStale = byId.has(id) ? this.#following.staleMs() > FRESH_MS : asks;
+    if (isToken && isStale) await this.#following.catchUp();
+    const intake = isToken ? byId.get(id) : undefined;
+    // Always compares, so that the time doesn't reveal which ids exist.
+    const isSame = timingSafeEqual(Buffer.from(hashOf(token)), intake?.hash ?? NO_HASH);
+    return isSame ? intake?.intake : undefined;
+  }
+
+  async forgetPlaces(gone: GonePlaces): Promise<void> {
+    await this.#collection.eraseAll((place) => gone.has(place));
+  }
+
+  #newToken(): string {
+    let token: string;
+    do token = this.#source.randomText(TOKEN_LENGTH);
+    while (this.#copy.byId.has(token.slice(0, ID_LENGTH)));
+    return token;
+  }
+
+  /** Returning the same object stores nothing. */
+  async #changeStored(
     id: string,
     change: (stored: StoredIntake, all: StoredIntake[]) => StoredIntake,
-  ) {
-    const place = byId.get(id)?.intake.place;
+  ): Promise<Intake | undefined> {
+    const place = this.get(id)?.place;
     if (!place) return undefined;
-    await collection.update(placeKey(place), (current) => {
+    await this.#collection.update(placeKey(place), (current) => {
       const old = current?.intakes.find((one) => one.id === id);
       const now = old && change(old, current?.intakes ?? []);
       if (!current || !now || now === old) return current;
       return { intakes: current.intakes.map((one) => (one === old ? now : one)) };
     });
-    return byId.get(id)?.intake;
+    return this.get(id);
   }
-
-  return {
-    /**
-     * Makes an intake of a place; the token is told this once. Without a name it is called like what sends. Throws
-     * `CommandError` when the place has too many, or one with this name.
-     */
-    async add(
-      place: Place,
-      given: {
-        kind: IntakeKind;
-        name?: string | undefined;
-        by: string;
-        alertmanagerUrl?: string | undefined;
-        repeatMs?: number | undefined;
-      },
-    ): Promise<{ intake: Intake; token: string }> {
-      const { token, id, hash } = make();
-      const createdAtMs = nowMs();
-      const base = {
-        ...{ id, kind: given.kind, hash, createdAtMs, by: inOneLine(given.by) },
-        ...(given.alertmanagerUrl !== undefined && {
-          alertmanagerUrl: checkedUrl(given.alertmanagerUrl),
-        }),
-        ...(given.repeatMs !== undefined && { repeatMs: checkedRepeat(given.repeatMs) }),
-      };
-      let added: StoredIntake | undefined;
-      await collection.update(placeKey(place), (current = { intakes: [] }) => {
-        const { intakes } = current;
-        if (intakes.length >= MAX_INTAKES) {
-          throw new CommandError(
-            `This channel already has ${MAX_INTAKES} intakes. Remove an unused one: /monitor intake list shows them.`,
-          );
-        }
-        const name =
-          given.name === undefined
-            ? freeName(INTAKE_TITLES[given.kind], intakes)
-            : checkedName(given.name, intakes);
-        added = { ...base, name };
-        return { intakes: [...intakes, added] };
-      });
-      if (!added) throw new Error('The intake was not stored.');
-      return { intake: shown(added, place), token };
-    },
-    /** The intakes of a place, oldest first. */
-    async list(place: Place): Promise<Intake[]> {
-      await following.catchUp();
-      return ofPlace(place);
-    },
-    /** Those of all places, as this process knows them. */
-    all: (): Intake[] => [...byId.values()].map(({ intake }) => intake),
-    /** Those of all places, whichever process made them, by their ids. Rejects when that is not known now. */
-    async fresh(): Promise<ReadonlyMap<string, Intake>> {
-      await following.catchUp();
-      return new Map([...byId].map(([id, { intake }]) => [id, intake]));
-    },
-    /** One of any place by its id, as this process knows it. */
-    get: (id: string): Intake | undefined => byId.get(id)?.intake,
-    /** The places that have any, in their one-word form. */
-    places: () => [...byPlace.keys()],
-    /** Removes one of a place by its name or id: its token counts no more. Resolves to it; `undefined` when there is none. */
-    async remove(place: Place, nameOrId: string): Promise<Intake | undefined> {
-      let removed: StoredIntake | undefined;
-      await collection.update(placeKey(place), (current) => {
-        removed = current && found(current.intakes, nameOrId);
-        if (!current || !removed) return current;
-        const intakes = current.intakes.filter((one) => one !== removed);
-        return intakes.length === 0 ? undefined : { intakes };
-      });
-      return removed && shown(removed, place);
-    },
-    /** Changes an intake; resolves to it, `undefined` when it is gone. Throws `CommandError` for what cannot be. */
-    async change(id: string, change: IntakeChange): Promise<Intake | undefined> {
-      return await changeStored(id, (old, all) => changed(old, all, change));
-    },
-    /** Something came in at an intake. Stored once a minute at most. */
-    async heard(id: string, atMs: number): Promise<void> {
-      const isNews = ({ lastHeardAtMs }: Pick<StoredIntake, 'lastHeardAtMs'>) =>
-        lastHeardAtMs === undefined || Math.abs(atMs - lastHeardAtMs) >= HEARD_EVERY_MS;
-      const known = byId.get(id)?.intake;
-      if (!known || !isNews(known)) return;
-      await changeStored(id, (old) => (isNews(old) ? { ...old, lastHeardAtMs: atMs } : old));
-    },
-    /**
-     * Whose token this is; `undefined` when it is nobody's. An id that this process does not know is asked for, unless it
-     * is told not to be. Rejects when that is not known now.
-     */
-    async byToken(token: string, { asks = true } = {}): Promise<Intake | undefined> {
-      const isToken = TOKEN.test(token);
-      const id = token.slice(0, ID_LENGTH);
-      const isNews = byId.has(id) ? following.staleMs() > FRESH_MS : asks;
-      if (isToken && isNews) await following.catchUp();
-      const known = isToken ? byId.get(id) : undefined;
-      // Compared also when there is nothing to compare with, so that the time does not tell which ids exist.
-      const isSame = timingSafeEqual(Buffer.from(hashOf(token)), known?.hash ?? noHash);
-      return isSame ? known?.intake : undefined;
-    },
-    /** Forgets the intakes of places that are gone: their tokens count no more. */
-    forgetPlaces: (gone: GonePlaces) => collection.eraseAll((place) => gone.has(place)),
-  };
 }
 
 const shown = ({ hash: _, ...intake }: StoredIntake, place: Place): Intake =>
@@ -276,7 +314,7 @@ const found = (intakes: readonly StoredIntake[], nameOrId: string) =>
 
 const isSameName = (a: string, b: string) => a.toLowerCase() === b.trim().toLowerCase();
 
-/** Cut between the halves of a character, it would hold one that cannot be shown. */
+/** Cutting may leave half a character, which `oneLine` removes. */
 const inOneLine = (text: string) => oneLine(shortened(oneLine(text), MAX_NAME_LENGTH));
 
 function freeName(title: string, intakes: readonly StoredIntake[]): string {

@@ -1,12 +1,12 @@
 import {
   createFacts,
   createLinks,
-  DeliveryError,
   firstOf,
   isRecord,
   keyOf,
   madeKey,
   nameOf,
+  PayloadError,
   recordOf,
   severityOf,
   summaryOf,
@@ -21,24 +21,24 @@ const STATES = {
   resolve: 'resolved',
 } as const satisfies Record<string, ReportedAlert['state']>;
 
-/** Longest key. Source: PagerDuty docs, "Send an Alert Event", `dedup_key`. */
+/** Source: PagerDuty docs, "Send an Alert Event", `dedup_key`. */
 const MAX_KEY_LENGTH = 255;
 
-/** What each event must have. Source: the same page. */
+/** Source: the same page. */
 const REQUIRED = ['summary', 'source'] as const;
 
-/** What Uptime Kuma sends about no monitor: a press of its button, or a certificate; all of them have one key. */
+/** Messages of Uptime Kuma about no monitor (a test, or a certificate) share one key. */
 const OF_NO_MONITOR = /^Uptime Kuma\/(?:test|undefined|null)$/;
 
 /**
- * An event as PagerDuty takes it, "Events API v2". Several triggers without a key that say the same are one alert, so that
- * one that is sent a second time is not told twice. Pure.
+ * Reads a PagerDuty event, "Events API v2". Equal triggers without a key are one alert, so a repeated request isn't
+ * posted twice. Pure.
  */
 export function alertsOfPagerDuty(body: Record<string, unknown>, nowMs: number): ReportedAlerts {
   const action = wordOf(body.event_action);
   const state = Object.hasOwn(STATES, action) ? STATES[action as keyof typeof STATES] : undefined;
   if (state === undefined) {
-    throw new DeliveryError(
+    throw new PayloadError(
       `“event_action” must be trigger, acknowledge or resolve, ${action === '' ? 'but is missing' : `not “${action}”`}.`,
     );
   }
@@ -46,7 +46,7 @@ export function alertsOfPagerDuty(body: Record<string, unknown>, nowMs: number):
   if (state === 'firing') {
     for (const name of REQUIRED) {
       if (summaryOf(payload[name]) === undefined) {
-        throw new DeliveryError(`A trigger event must have “payload.${name}”.`);
+        throw new PayloadError(`A trigger event must have “payload.${name}”.`);
       }
     }
   }
@@ -95,18 +95,18 @@ function keyIn(
   if (isOfNoMonitor) return madeKey('notice', (summary ?? '').replace(/\d+/g, ''));
   if (typeof given === 'string' && given !== '') {
     if (given.length <= MAX_KEY_LENGTH) return keyOf(given);
-    throw new DeliveryError(
+    throw new PayloadError(
       `“dedup_key” has ${given.length} characters. The limit is ${MAX_KEY_LENGTH}.`,
     );
   }
   if (given !== undefined && given !== null && given !== '') {
-    throw new DeliveryError('“dedup_key” must be a string.');
+    throw new PayloadError('“dedup_key” must be a string.');
   }
   if (state === 'firing') {
     const { routing_key: _, ...event } = body;
     return madeKey('event', event);
   }
-  throw new DeliveryError(
+  throw new PayloadError(
     `An event with the “event_action” ${state === 'resolved' ? 'resolve' : 'acknowledge'} must have the “dedup_key” of its trigger event.`,
   );
 }
@@ -119,6 +119,6 @@ function linksOf({ links: given, images, client, client_url }: Record<string, un
   return links.list();
 }
 
-/** The first objects of a list: there is room for no more. */
+/** The first objects of a list. Bounded. */
 const some = (value: unknown) =>
   Array.isArray(value) ? value.slice(0, 20).filter(isRecord) : ([] as Record<string, unknown>[]);

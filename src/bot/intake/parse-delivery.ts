@@ -2,24 +2,22 @@ import { beginTurn } from '../../contracts/event-loop.ts';
 import { alertsOfAlertmanager } from './alertmanager.ts';
 import { alertsOfGeneric } from './generic.ts';
 import { alertsOfPagerDuty } from './pagerduty.ts';
-import { DeliveryError, isRecord, type Reading } from './read-payload.ts';
+import { isRecord, PayloadError, type PayloadReading } from './read-payload.ts';
 import type { IntakeKind, ReportedAlert, ReportedAlerts } from './reported-alert.ts';
 import { alertsOfUptimeKuma } from './uptime-kuma.ts';
 
-export { DeliveryError };
+type PayloadBody = Record<string, unknown>;
 
-type Body = Record<string, unknown>;
-
-/** How often one alert may change in a delivery: each time costs as much as a delivery of hundreds of alerts. */
+/** Most changes of one alert in a delivery. Each costs as much as hundreds of alerts. */
 const MAX_CHANGES = 50;
 
-/** How to tell whose a body is, the surest first, and how each is read. */
+/** Formats, the most specific first. */
 const FORMATS: Record<
   'pagerduty' | 'uptime-kuma' | 'grafana' | 'alertmanager' | 'generic',
   {
     title: string;
-    fits: (body: Body) => boolean;
-    read: (body: Body, nowMs: number) => Reading;
+    fits: (body: PayloadBody) => boolean;
+    read: (body: PayloadBody, nowMs: number) => PayloadReading;
   }
 > = {
   pagerduty: {
@@ -51,15 +49,15 @@ const FORMATS: Record<
 };
 
 /**
- * What a delivery says, each alert bounded and on one line wherever people see it. `body` is what JSON made of it, with its
- * size and depth bounded. Throws `DeliveryError` for what is no delivery of this kind. Pure.
+ * Reads a delivery. Each alert is bounded and on one line. `body` must come from bounded JSON. Throws `PayloadError`
+ * if it isn't a delivery of this kind. Pure.
  */
 export function parseDelivery(kind: IntakeKind, body: unknown, nowMs: number): ReportedAlerts {
   const { alerts, ...rest } = readingOf(kind, body, nowMs);
   return { ...rest, alerts: [...alerts] };
 }
 
-/** The same, for deliveries of any number of alerts: everything else has its turn meanwhile. */
+/** For large deliveries. Other work runs in between. */
 export async function parseDeliveryInTurns(
   kind: IntakeKind,
   body: unknown,
@@ -72,7 +70,7 @@ export async function parseDeliveryInTurns(
   for (const alert of alerts) {
     const count = (times.get(alert.key) ?? 0) + 1;
     if (count > MAX_CHANGES) {
-      throw new DeliveryError(
+      throw new PayloadError(
         `This delivery has the same alert more than ${MAX_CHANGES} times. Send each alert once, in its current state.`,
       );
     }
@@ -83,30 +81,30 @@ export async function parseDeliveryInTurns(
   return { ...rest, alerts: read };
 }
 
-function readingOf(kind: IntakeKind, body: unknown, nowMs: number): Reading {
+function readingOf(kind: IntakeKind, body: unknown, nowMs: number): PayloadReading {
   if (!isRecord(body)) {
-    throw new DeliveryError(`This address accepts ${FORMATS[kind].title} as a JSON object.`);
+    throw new PayloadError(`This address accepts ${FORMATS[kind].title} as a JSON object.`);
   }
   const found = FORMATS[kind].fits(body) ? kind : kindOf(body);
   if (found !== undefined && !isSame(found, kind)) {
-    throw new DeliveryError(
+    throw new PayloadError(
       `This looks like ${FORMATS[found].title}, but this address accepts ${FORMATS[kind].title}. Send it to an intake of that kind: /monitor intake add ${found} creates one.`,
     );
   }
   return FORMATS[kind].read(body, nowMs);
 }
 
-const kindOf = (body: Body): IntakeKind | undefined =>
+const kindOf = (body: PayloadBody): IntakeKind | undefined =>
   (Object.keys(FORMATS) as IntakeKind[]).find((kind) => FORMATS[kind].fits(body));
 
 const GROUPED: readonly IntakeKind[] = ['alertmanager', 'grafana'];
 
-/** Grafana sends what an Alertmanager does, and more. */
+/** Grafana sends the same format with more fields. */
 const isSame = (a: IntakeKind, b: IntakeKind) =>
   a === b || (GROUPED.includes(a) && GROUPED.includes(b));
 
-/** A group of alerts: these fields are no words of the generic form. */
-function isGroup({ alerts, groupLabels, groupKey, commonLabels, receiver }: Body): boolean {
+/** A group of alerts, which the generic format doesn't have. */
+function isGroup({ alerts, groupLabels, groupKey, commonLabels, receiver }: PayloadBody): boolean {
   if (!Array.isArray(alerts)) return false;
   const isNamed = [groupLabels, groupKey, commonLabels, receiver].some((one) => one !== undefined);
   const first: unknown = alerts[0];

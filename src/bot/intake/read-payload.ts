@@ -6,15 +6,15 @@ import { isMask } from '../shared/masked-links.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';
 
-/** What came in is no delivery of alerts; the message is for whoever set up the sender: what is wrong and what is taken. */
-export class DeliveryError extends Error {
-  override name = 'DeliveryError' as const;
+/** The body isn't a delivery of alerts. The message says what is wrong, for the person who set up the sender. */
+export class PayloadError extends Error {
+  override name = 'PayloadError' as const;
 }
 
-/** More alerts than one delivery may hold are refused; their senders can be told to send fewer at once. */
+/** Most alerts of one delivery. */
 const MAX_ALERTS = 10_000;
 
-/** More labels than any alert has: a key is made of all of them. */
+/** Keys are made of all labels. */
 const MAX_KEYED_LABELS = 1_000;
 
 const MAX_NAME_LENGTH = 200;
@@ -27,45 +27,44 @@ const MAX_VALUE_LENGTH = 300;
 const MAX_LINKS = 5;
 const MAX_URL_LENGTH = 2_000;
 
-/** As long as a key of PagerDuty may be; what is longer, or cannot be stored as it is, is told apart by its hash. */
+/** Longest key of PagerDuty. Longer keys, and ones that can't be stored as they are, are replaced by a hash. */
 const MAX_KEY_LENGTH = 255;
 
-/** Nobody watched anything with these systems before. */
+/** No alert is older. */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
-/** So far a sender's clock may be ahead of ours. */
+/** A sender's clock may be ahead this far. */
 const AHEAD_MS = 86_400_000;
-/** A number below it counts seconds, since in milliseconds it would be before 1974. */
+/** Smaller numbers are seconds, since in milliseconds they would be before 1974. */
 const LEAST_MS = 100_000_000_000;
 
 const TIME =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:(Z)|([+-]\d\d):?(\d\d))?$/i;
 
-/** Nothing in it needs a look: one line of visible ASCII. */
+/** One line of visible ASCII needs no cleaning. */
 const PLAIN = /^[!-~](?: ?[!-~])*$/;
 const ADDRESS = /[a-z][a-z\d+.-]{0,20}:\/\/\S+/gi;
 
-/** Labels that a sender has for itself, such as `__orgId__`. */
+/** Internal labels, such as `__orgId__`. */
 const INTERNAL = /^__.*__$/;
 
 const MILD =
   /^(?:warn(?:ing)?|info(?:rmation(?:al)?)?|notice|none|ok|low|minor|medium|moderate|degraded|debug|(?:p|sev)-?[3-9])$/;
 
-/** What JSON calls an object. */
+/** A JSON object. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object that a field is to hold; an empty one where it holds anything else. */
 export const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
 /**
- * What a field holds as one line of text, without credentials in addresses; `undefined` where nothing of it can be seen. Takes
- * only as much of a value as it may show. Pure.
+ * Turns a value into one line of text, without credentials in addresses. `undefined` if nothing is visible. Reads no
+ * more of the value than it may show. Pure.
  */
 export function lineOf(value: unknown, maxLength: number): string | undefined {
   const text = textOf(value, 4 * maxLength);
   if (text.length <= maxLength && PLAIN.test(text) && !text.includes('://')) return text;
   const safe = text.includes('://') ? withoutCredentials(text) : text;
-  // Cut between the halves of a character, it would hold one that cannot be shown.
+  // Cutting may leave half a character, which `oneLine` removes.
   const line = oneLine(shortened(oneLine(safe), maxLength));
   return line === '' ? undefined : line;
 }
@@ -73,7 +72,7 @@ export function lineOf(value: unknown, maxLength: number): string | undefined {
 export const nameOf = (value: unknown) => lineOf(value, MAX_NAME_LENGTH);
 export const summaryOf = (value: unknown) => lineOf(value, MAX_SUMMARY_LENGTH);
 
-/** The first of some fields that says anything. */
+/** The first value that can be read. */
 export function firstOf<T>(
   read: (value: unknown) => T | undefined,
   ...values: unknown[]
@@ -85,21 +84,24 @@ export function firstOf<T>(
   return undefined;
 }
 
-/** A word as senders may write it: its letters small, whatever stands between them. */
+/** Normalizes a word: lower case, with single spaces. */
 export const wordOf = (value: unknown) =>
   (lineOf(value, 60) ?? '').toLowerCase().replace(/[\s_-]+/g, ' ');
 
-/** How bad a sender says it is; what says nothing, or nothing that we know, is taken seriously. */
+/** An unknown severity counts as critical. */
 export const severityOf = (value: unknown): ReportedAlert['severity'] =>
   MILD.test(wordOf(value)) ? 'warning' : 'critical';
 
-/** A time as RFC 3339 writes it, UTC where it names no zone, or in seconds or milliseconds since 1970; `undefined` where it cannot be. */
+/**
+ * Reads a time in RFC 3339 (UTC without a zone), or in seconds or milliseconds since 1970. `undefined` if it isn't
+ * plausible.
+ */
 export function timeOf(value: unknown, nowMs: number): number | undefined {
   const ms = msOf(typeof value === 'string' ? value.trim() : value);
   return ms !== undefined && ms >= EARLIEST_MS && ms <= nowMs + AHEAD_MS ? ms : undefined;
 }
 
-/** When an alert began and ended, as far as that can be. */
+/** The plausible times of an alert. */
 export function timesOf(
   { from, to }: { from: unknown; to?: unknown },
   nowMs: number,
@@ -109,28 +111,27 @@ export function timesOf(
   const isOrdered =
     startedAtMs === undefined || endedAtMs === undefined || endedAtMs >= startedAtMs;
   return {
-    ...(startedAtMs !== undefined && { startedAtMs }),
+    startedAtMs,
     ...(endedAtMs !== undefined && isOrdered && { endedAtMs }),
   };
 }
 
-/** A sender's key as it can be stored. */
 export function keyOf(key: string): string {
   const isFit = key.length <= MAX_KEY_LENGTH && (PLAIN.test(key) || oneLine(key) === key);
   return isFit ? key : madeKey('sha256', key);
 }
 
-/** A key for what has none, the same for the same parts. */
+/** A stable key for the same parts. */
 export function madeKey(kind: string, ...parts: unknown[]): string {
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   return `${kind}:${hash.slice(0, 32)}`;
 }
 
-/** A key made of all labels, in whatever order they came. `where` names the alert for people. */
+/** A key from all labels, in any order. `where` names the alert in errors. */
 export function keyOfLabels(labels: Record<string, unknown>, where: string): string {
   const names = Object.keys(labels);
   if (names.length > MAX_KEYED_LABELS) {
-    throw new DeliveryError(
+    throw new PayloadError(
       `${where} has ${names.length} labels and no key. Send its key, or at most ${MAX_KEYED_LABELS} labels.`,
     );
   }
@@ -140,31 +141,31 @@ export function keyOfLabels(labels: Record<string, unknown>, where: string): str
   );
 }
 
-/** What a delivery says, its alerts read one by one as somebody goes through them. */
-export interface Reading extends Omit<ReportedAlerts, 'alerts'> {
+/** A delivery whose alerts are read while iterating. */
+export interface PayloadReading extends Omit<ReportedAlerts, 'alerts'> {
   alerts: Iterable<ReportedAlert>;
 }
 
-/** The alerts of a delivery, each read by `read`, which is also told how people find it in the body. */
+/** `where` names the alert in errors. */
 export function readAlerts(
   alerts: readonly unknown[],
   read: (alert: Record<string, unknown>, where: string) => ReportedAlert,
 ): Iterable<ReportedAlert> {
   if (alerts.length > MAX_ALERTS) {
-    throw new DeliveryError(
+    throw new PayloadError(
       `This delivery has ${alerts.length} alerts, but at most ${MAX_ALERTS} are accepted at once. Send smaller groups.`,
     );
   }
   return (function* () {
     for (const [index, alert] of alerts.entries()) {
       const where = `alerts[${index}]`;
-      if (!isRecord(alert)) throw new DeliveryError(`${where} must be an object.`);
+      if (!isRecord(alert)) throw new PayloadError(`${where} must be an object.`);
       yield read(alert, where);
     }
   })();
 }
 
-/** Collects facts, as many as a card may show and each as long as it may be; one more says how many are left out. */
+/** Collects facts within the limits. The last one counts what was left out. */
 export function createFacts() {
   const facts: { label: string; value: string }[] = [];
   let leftOut = 0;
@@ -182,7 +183,7 @@ export function createFacts() {
 
   return {
     add,
-    /** Everything in an object but what is told elsewhere. */
+    /** All entries except these. */
     addAll(record: Record<string, unknown>, except: ReadonlySet<string> = new Set()) {
       const names = Object.keys(record);
       for (const [index, name] of names.entries()) {
@@ -201,7 +202,7 @@ export function createFacts() {
   };
 }
 
-/** Collects links to the web, without credentials in them. */
+/** Collects web links without credentials. */
 export function createLinks() {
   const links: { label: string; url: string }[] = [];
   return {
@@ -210,7 +211,7 @@ export function createLinks() {
       const url = urlOf(address);
       if (!url || links.some((link) => link.url === url.href)) return;
       const label = lineOf(name, MAX_LABEL_LENGTH);
-      // No text may say that it leads elsewhere than it does.
+      // A label must not claim another address.
       const isHonest = label !== undefined && !isMask(label, url.href);
       links.push({
         label: isHonest ? label : shortened(url.host, MAX_LABEL_LENGTH),
@@ -221,7 +222,7 @@ export function createLinks() {
   };
 }
 
-/** Some of a value as text, about so much of it. */
+/** A part of a value as text. */
 function textOf(value: unknown, maxLength: number): string {
   if (typeof value === 'string') return value.slice(0, maxLength);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
@@ -230,7 +231,7 @@ function textOf(value: unknown, maxLength: number): string {
   write(value);
   return text === '[]' || text === '{}' ? '' : text.slice(0, maxLength);
 
-  /** Each call adds to the text, so that it ends whatever the value holds. */
+  /** Each call adds text, so this ends for any value. */
   function write(part: unknown) {
     if (text.length >= maxLength) return;
     if (typeof part !== 'object' || part === null) {
@@ -251,7 +252,7 @@ function textOf(value: unknown, maxLength: number): string {
   }
 }
 
-/** Whether the value of a label holds a secret. An HTTP status, as in `code="503"`, is none. */
+/** An HTTP status such as `code="503"` is no secret. */
 export const holdsSecret = (label: string, value: string): boolean =>
   (isSecretName(label) && !/^\d{0,3}$/.test(value)) || withoutCredentials(value) !== value;
 

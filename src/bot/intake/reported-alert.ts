@@ -1,4 +1,4 @@
-/** The systems whose alerts are taken in, as they stand in the path of a hook. */
+/** Supported systems, as in the path of a hook. */
 export const INTAKE_KINDS = [
   'alertmanager',
   'grafana',
@@ -8,34 +8,32 @@ export const INTAKE_KINDS = [
 ] as const;
 export type IntakeKind = (typeof INTAKE_KINDS)[number];
 
-/** What a delivery says of one alert, read and bounded, with nothing in it that could be markup or a mention. */
+/** One alert of a delivery, bounded, without markup or mentions. */
 export interface ReportedAlert {
-  /** The sender's own name for it, the same from its begin to its end; different intakes may use the same. */
+  /** The sender's identifier, stable from start to end. Different intakes may use the same. */
   key: string;
-  /** `acknowledged` says that somebody looks after it over there, and nothing else. */
+  /** `acknowledged` only says that somebody takes care of it in the other system. */
   state: 'firing' | 'resolved' | 'acknowledged';
-  /** One line. */
   name: string;
-  /** What is wrong, one line. */
+  /** One line. */
   summary?: string;
-  /** `warning` is milder: nobody is called for it. */
+  /** A `warning` mentions nobody. */
   severity: 'critical' | 'warning';
-  /** When it began and ended, as the sender says, Unix milliseconds; a time that cannot be is left out. */
+  /** By the sender's clock, Unix milliseconds. Implausible times are left out. */
   startedAtMs?: number;
   endedAtMs?: number;
-  /** Labels, annotations and whatever else is known of it, for people. */
+  /** Labels, annotations and other details, for people. */
   facts: ReadonlyArray<{ label: string; value: string }>;
-  /** Only http and https; they are shown and never fetched. */
+  /** Only http and https. They are shown, never fetched. */
   links: ReadonlyArray<{ label: string; url: string }>;
-  /** All labels, where a silence may be asked for by them; `HIDDEN` in the place of secrets. */
+  /** All labels, if a silence can be created from them. Secrets are replaced by `HIDDEN`. */
   labels?: Readonly<Record<string, string>>;
 }
 
-/** What a delivery says in all. */
 export interface ReportedAlerts {
   alerts: ReadonlyArray<ReportedAlert>;
-  /** Alerts that the sender left out of it, as it says itself. */
+  /** Alerts that the sender left out, by its own count. */
   truncated: number;
-  /** A sentence for the sender, where it is right that a delivery says of no alert, such as a test. */
+  /** Explains to the sender why a valid delivery has no alerts, such as a test. */
   note?: string;
 }

@@ -2,37 +2,36 @@ import { isFiring, type Reported, reportedId, withPast } from '../incidents/watc
 import type { Intake } from './intakes.ts';
 import type { ReportedAlert } from './reported-alert.ts';
 
-/** Where a delivery came in. */
 export type DeliveryIntake = Pick<Intake, 'id' | 'name' | 'repeatMs'> & {
-  /** In its one-word form. */
+  /** A `placeKey`. */
   place: string;
 };
 
-/** How often a sender repeats an alert that goes on, where nothing else is known. Source: Alertmanager, `repeat_interval`. */
+/** Default interval at which senders repeat alerts. Source: Alertmanager, `repeat_interval`. */
 const REPEAT_MS = 4 * 3_600_000;
 
-/** After so many of these times without a word nobody knows how an alert is. */
+/** After this many intervals without news, the state is unknown. */
 const SILENT_AFTER_REPEATS = 2;
 
-/** When something was heard last is kept to so much. */
+/** Precision of the stored time. */
 const HEARD_EVERY_MS = 60_000;
 
 /**
- * Peers of a sender that have not heard of the end yet may say for so long that it fires. Later it is believed: a sender that
- * lost sight of an alert for a while takes it for resolved, and then goes on with it as it began.
+ * For this long after an end, other instances of the sender may still report the alert as firing. Later it is believed:
+ * a sender that lost an alert for a while resolves it and then continues with its old start.
  */
 const REPEATED_AFTER_END_MS = 3_600_000;
 
-/** What a word of a sender makes of one alert. */
-export interface Heard {
+/** The effect of one report on an alert. */
+export interface ReportEffect {
   now: Reported;
-  /** What became of it, in order: it begins, is otherwise bad than before, is over, or is not heard of any more. */
+  /** Changes in order: the alert starts, changes its severity, ends, or is lost. */
   changes: ReadonlyArray<{ status: 'FIRING' | 'WARNING' | 'RESOLVED' | 'LOST'; atMs: number }>;
-  /** Somebody looks after it over there. */
+  /** It was acknowledged in the other system. */
   acknowledges?: true;
 }
 
-/** Whether an alert that fires was not heard of for so long that nobody knows how it is. */
+/** A firing alert without news for so long that its state is unknown. */
 export function isSilent(
   one: Reported,
   { repeatMs = REPEAT_MS }: Pick<Intake, 'repeatMs'>,
@@ -42,20 +41,21 @@ export function isSilent(
 }
 
 /**
- * What is known of an alert after a sender said something of it; `undefined` where that is old, or says nothing: what was resolved
- * does not fire again by a delivery that is late or repeated, and what nobody knows is not over. Pure.
+ * Applies a report to an alert. `undefined` if it is old or says nothing. States: unknown → firing (FIRING or WARNING)
+ * → RESOLVED by its sender, CLOSED by a person, or lost when its intake is removed. A late or repeated report doesn't
+ * fire a resolved alert again, and the end of an unknown alert changes nothing. Pure.
  */
-export function heardOf(
+export function applyReport(
   before: Reported | undefined,
   said: ReportedAlert,
   { intake, nowMs }: { intake: DeliveryIntake; nowMs: number },
-): Heard | undefined {
-  // By the sender's clock, which may be ahead: it is compared with nothing but itself.
+): ReportEffect | undefined {
+  // By the sender's clock, which may be ahead, so it is only compared with itself.
   const saidMs = said.startedAtMs;
   if (before && isOld(before, saidMs, nowMs)) return undefined;
   if (said.state === 'acknowledged') {
     if (!before || !isFiring(before)) return undefined;
-    return { now: heardAgain(before, said, nowMs), changes: [], acknowledges: true };
+    return { now: withNews(before, said, nowMs), changes: [], acknowledges: true };
   }
   if (said.state === 'resolved') return resolved(before, said, { intake, nowMs, saidMs });
 
@@ -63,20 +63,20 @@ export function heardOf(
   const begins = { status, atMs: Math.min(saidMs ?? nowMs, nowMs) } as const;
   const fresh: Reported = {
     ...{ ...base(said, intake), status, startedAtMs: begins.atMs, heardAtMs: nowMs },
-    ...(saidMs !== undefined && { saidStartMs: saidMs }),
+    saidStartMs: saidMs,
     ...(before?.past && { past: before.past }),
     ...(before?.overStartMs !== undefined &&
       (saidMs === undefined || saidMs > before.overStartMs) && { overStartMs: before.overStartMs }),
   };
   if (!before || !isFiring(before)) return { now: fresh, changes: [begins] };
   const isNewer = saidMs !== undefined && saidMs > (before.saidStartMs ?? before.startedAtMs);
-  // Its end was never told, and neither is this a repeat.
+  // No end was reported, and this isn't a repeat.
   if (isNewer && isSilent(before, intake, nowMs)) {
     const { past } = withPast({ ...before, endedAtMs: nowMs });
     const now = { ...fresh, ...(past && { past }) };
     return { now, changes: [{ status: 'LOST', atMs: nowMs }, begins] };
   }
-  const now = heardAgain(before, said, nowMs);
+  const now = withNews(before, said, nowMs);
   if (status === before.status) return { now, changes: [] };
   return { now: { ...now, status }, changes: [{ status, atMs: nowMs }] };
 }
@@ -85,15 +85,15 @@ const base = ({ key, name }: ReportedAlert, { id: intake, place }: DeliveryIntak
   ...{ id: reportedId(intake, key), intake, place, key, name },
 });
 
-/** Whether it is about a time before the last end of the alert. */
+/** The report is about a time before the last end. */
 function isOld(before: Reported, saidMs: number | undefined, nowMs: number): boolean {
   const { overStartMs, endedAtMs = 0 } = before;
   if (overStartMs === undefined || saidMs === undefined || saidMs > overStartMs) return false;
   return isFiring(before) || Math.abs(nowMs - endedAtMs) < REPEATED_AFTER_END_MS;
 }
 
-/** The same alert, of which nothing but words is new; the same object where there is nothing to keep. */
-function heardAgain(before: Reported, { name }: ReportedAlert, nowMs: number): Reported {
+/** Returns the same object if there is nothing to store. */
+function withNews(before: Reported, { name }: ReportedAlert, nowMs: number): Reported {
   const isSame = name === before.name && Math.abs(nowMs - before.heardAtMs) < HEARD_EVERY_MS;
   return isSame ? before : { ...before, name, heardAtMs: nowMs };
 }
@@ -102,13 +102,13 @@ function resolved(
   before: Reported | undefined,
   said: ReportedAlert,
   around: { intake: DeliveryIntake; nowMs: number; saidMs: number | undefined },
-): Heard | undefined {
+): ReportEffect | undefined {
   const { intake, nowMs, saidMs } = around;
   const wasFiring = before !== undefined && isFiring(before);
   const { endedAtMs: saidEndMs = Number.POSITIVE_INFINITY } = said;
-  // What fires now began after that, and this word of it came first.
+  // The current alert began later, and its report arrived first.
   if (wasFiring && saidEndMs <= (before.saidStartMs ?? 0)) return undefined;
-  // The word that it fired may still be under way, and is then known to be old.
+  // The report that it fired may arrive later, and then counts as old.
   const isNews = saidMs !== undefined && saidMs > (before?.overStartMs ?? 0);
   if (!wasFiring && !isNews) return undefined;
   const ofFiring = wasFiring ? before.saidStartMs : undefined;
@@ -117,7 +117,7 @@ function resolved(
   const endedAtMs = Math.max(startedAtMs, Math.min(said.endedAtMs ?? nowMs, nowMs));
   const over = {
     ...{ ...base(said, intake), status: 'RESOLVED' as const, startedAtMs, endedAtMs },
-    ...{ heardAtMs: nowMs, ...(overStartMs !== undefined && { overStartMs }) },
+    ...{ heardAtMs: nowMs, overStartMs },
     ...(before?.past && { past: before.past }),
   };
   const now = wasFiring ? withPast(over) : over;

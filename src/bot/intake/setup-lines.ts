@@ -1,12 +1,12 @@
 import type { IntakeKind } from './reported-alert.ts';
 
-/** What is to be done in the system that sends, and what to paste there. */
+/** A step of the setup in the other system, with text to paste. */
 export interface SetupStep {
   text: string;
   code: string;
 }
 
-/** How a system is told to send to an intake, with its token in it: for the eyes of whoever made it only. Pure. */
+/** The setup steps contain the token, so only the person who created the intake may see them. Pure. */
 export function setupSteps(
   kind: IntakeKind,
   { baseUrl, token }: { baseUrl: string; token: string },

@@ -3,31 +3,30 @@ import type { AlertmanagerClient } from '../../clients/alertmanager.ts';
 import { CallError, ContractError, StatusError } from '../../clients/errors.ts';
 import { withShown } from '../incidents/incident-service.ts';
 import {
+  type Alert,
   type Incident,
   incidentsIn,
   mapChanged,
   type Silence,
+  type SilenceEnd,
   type WatchState,
 } from '../incidents/watch-state.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { shortened } from '../shared/text-format.ts';
 
-/** Silences that are made or ended at one time. */
-const TOGETHER_COUNT = 4;
+/** Most requests to Alertmanagers at a time. */
+const PARALLEL_REQUESTS = 4;
 
-/** How often an Alertmanager that gives no answer is asked. */
-const TRIES = 3;
+/** Attempts before Askwatch gives up on an Alertmanager that doesn't answer. */
+const MAX_ATTEMPTS = 3;
 
-/** The clock may be set meanwhile. */
+/** Bounded because the clock may be changed during the pause. */
 const MAX_PAUSE_MS = 5_000;
 
 const NO_ADDRESS = 'ALERTMANAGER_URL no longer lists its address';
 const NO_LABELS = 'not all of its labels are known';
 
-/**
- * The silence that goes with a snooze of this incident: one that is wanted, or none that could be; `undefined` where none is
- * made. `hasAddress` is whether there is one for its intake. Pure.
- */
+/** The silence for a snooze of this incident. `undefined` if its intake has no Alertmanager. Pure. */
 export function silenceFor(
   { reported }: Incident,
   { hasAddress }: { hasAddress: boolean },
@@ -36,216 +35,201 @@ export function silenceFor(
   return reported?.labels ? { status: 'wanted' } : { status: 'refused', why: NO_LABELS };
 }
 
-/**
- * Makes the silences that snoozes want, and ends those that are wanted no more. That one is asked for is stored before, and what
- * came of it after; when a crash or a lost answer came in between, it is looked for by its comment before it is asked for again.
- * One process at a time does it.
- */
-export function createSilencer(options: {
+/** One change to make in an Alertmanager: create the silence of a snooze, or end it. */
+interface SilenceTask {
+  incident: Incident;
+  does: 'create' | 'end';
+}
+
+interface SilencerOptions {
   state: Pick<WatchState, 'current' | 'update'>;
-  /** Where silences for an incident are made. */
+  /** The Alertmanager of an incident's intake. */
   clientFor: (incident: Incident) => AlertmanagerClient | undefined;
   clock: Clock;
   random: () => number;
-  /** Called when there is something to show, with everything stored. */
+  /** Called after a new state of a silence is stored. */
   onChange: () => void;
   log: Logger;
-}) {
-  const { state, clientFor, clock, random, onChange, log } = options;
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  let woken = new AbortController();
-  let running: Promise<void> | undefined;
-  /** Of those that got no answer, how often they were asked for. */
-  const tried = new Map<string, number>();
+}
 
-  async function run() {
+/**
+ * Brings Alertmanagers in line with snoozes. The states of a silence are listed at `Silence` and `SilenceEnd`. A request is
+ * stored before it is sent. After a crash or a lost answer, the silence is found by its comment, so it's never created twice.
+ */
+export class Silencer {
+  readonly #options: SilencerOptions;
+  readonly #stopping = new AbortController();
+  #woken = new AbortController();
+  #running: Promise<void> | undefined;
+  /** Unanswered attempts by task. */
+  readonly #attempts = new Map<string, number>();
+
+  constructor(options: SilencerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Checks for new work. */
+  wake(): void {
+    this.#woken.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run() {
+    const { state, clock, random } = this.#options;
+    const { signal } = this.#stopping;
     let failures = 0;
     while (!signal.aborted) {
-      woken = new AbortController();
-      const work = workIn(state.current()?.alerts ?? [], clock.nowMs());
-      const waiting = work.values();
-      const results: boolean[] = [];
-      const doNext = async () => {
-        for (const one of waiting) {
+      this.#woken = new AbortController();
+      const tasks = tasksIn(state.current()?.alerts ?? [], clock.nowMs()).values();
+      let isDone = true;
+      const work = async () => {
+        for (const task of tasks) {
           if (signal.aborted) return;
-          results.push(await done(one));
+          if (!(await this.#perform(task))) isDone = false;
         }
       };
-      await Promise.all(Array.from({ length: TOGETHER_COUNT }, doNext));
-      const isLeft = results.includes(false);
-      failures = isLeft ? failures + 1 : 0;
-      if (isLeft) await clock.pause(backoffMs(failures, random), signal);
-      // What was wanted meanwhile has woken this.
-      else await clock.pause(MAX_PAUSE_MS, AbortSignal.any([signal, woken.signal]));
+      await Promise.all(Array.from({ length: PARALLEL_REQUESTS }, work));
+      failures = isDone ? 0 : failures + 1;
+      if (!isDone) await clock.pause(backoffMs(failures, random), signal);
+      else await clock.pause(MAX_PAUSE_MS, AbortSignal.any([signal, this.#woken.signal]));
     }
   }
 
-  /** Does what there is to do for one incident; false when that is to be tried again. */
-  async function done({ incident, does }: Work): Promise<boolean> {
+  /** Resolves to false if the task must be tried again. */
+  async #perform(task: SilenceTask): Promise<boolean> {
+    const { incident, does } = task;
+    const { log } = this.#options;
     const key = `${does} ${incident.id}`;
     try {
-      await (does === 'make' ? make(incident) : end(incident));
-      tried.delete(key);
+      await (does === 'create' ? this.#create(incident) : this.#end(incident));
+      this.#attempts.delete(key);
       return true;
     } catch (error) {
-      if (signal.aborted) return true;
+      if (this.#stopping.signal.aborted) return true;
       if (!(error instanceof CallError || error instanceof ContractError)) {
         log.error({ err: error }, 'could not store a silence');
         return false;
       }
-      const tries = (tried.get(key) ?? 0) + 1;
-      tried.set(key, tries);
+      const attempts = (this.#attempts.get(key) ?? 0) + 1;
+      this.#attempts.set(key, attempts);
       const isRefused = error instanceof StatusError && error.status < 500;
-      if (!isRefused && tries < TRIES) return false;
-      tried.delete(key);
+      if (!isRefused && attempts < MAX_ATTEMPTS) return false;
+      this.#attempts.delete(key);
       log.warn(
         { err: error, incident: incident.id },
         'Alertmanager did not create or end a silence',
       );
-      return await stored(incident, failed(does, error, isRefused));
+      return await this.#giveUp(task, shortened(error.message, 200), isRefused);
     }
   }
 
-  async function make(incident: Incident) {
-    const { snoozed, reported } = incident;
-    if (!snoozed?.silence || !reported?.labels) return;
-    const client = clientFor(incident);
-    if (!client) return await settle(incident, made({ status: 'refused', why: NO_ADDRESS }));
-    const isAgain = snoozed.silence.status === 'asked';
-    // Whoever ended the snooze meanwhile wants none.
-    if (!isAgain && !(await settle(incident, made({ status: 'asked' })))) return;
-    const wanted = {
-      ...{ labels: reported.labels, untilMs: snoozed.untilMs },
-      by: snoozed.by,
-      comment: commentOf(incident, snoozed.untilMs),
-    };
-    const [found] = isAgain ? await client.silencesOf(wanted, signal) : [];
-    const id = found ?? (await client.silence(wanted, signal));
-    await settle(incident, made({ status: 'made', id }));
-  }
-
-  async function end(incident: Incident) {
-    const { silenceEnd, reported } = incident;
-    if (!silenceEnd) return;
-    const { id, untilMs } = silenceEnd;
-    const client = clientFor(incident);
-    if (!client) {
-      return await settle(incident, { does: 'end', status: 'refused', why: NO_ADDRESS });
-    }
-    const wanted = { labels: reported?.labels ?? {}, comment: commentOf(incident, untilMs) };
-    const ids = id === undefined ? await client.silencesOf(wanted, signal) : [id];
-    for (const one of ids) await client.expire(one, signal);
-    await settle(incident, { does: 'end', status: 'ended' });
-  }
-
-  async function stored(...of: Parameters<typeof settle>): Promise<boolean> {
+  async #giveUp({ incident, does }: SilenceTask, why: string, isRefused: boolean) {
     try {
-      await settle(...of);
+      // Without an answer the silence may exist.
+      const status = isRefused ? 'refused' : 'unknown';
+      if (does === 'create') await this.#storeSilence(incident, { status, why });
+      else await this.#storeEnd(incident, { status: 'refused', why });
       return true;
     } catch (error) {
-      log.error({ err: error }, 'could not store the state of a silence');
+      this.#options.log.error({ err: error }, 'could not store the state of a silence');
       return false;
     }
   }
 
-  /** Stores what came of it; false when it is no longer wanted. */
-  async function settle(of: Incident, outcome: Outcome): Promise<boolean> {
-    let isWanted = false;
+  async #create(incident: Incident) {
+    const { snoozed, reported } = incident;
+    if (!snoozed?.silence || !reported?.labels) return;
+    const client = this.#options.clientFor(incident);
+    if (!client) {
+      await this.#storeSilence(incident, { status: 'refused', why: NO_ADDRESS });
+      return;
+    }
+    const wasRequested = snoozed.silence.status === 'requested';
+    if (!wasRequested && !(await this.#storeSilence(incident, { status: 'requested' }))) return;
+    const { signal } = this.#stopping;
+    const wanted = {
+      labels: reported.labels,
+      untilMs: snoozed.untilMs,
+      by: snoozed.by,
+      comment: commentOf(incident, snoozed.untilMs),
+    };
+    const [existing] = wasRequested ? await client.silencesOf(wanted, signal) : [];
+    const id = existing ?? (await client.silence(wanted, signal));
+    await this.#storeSilence(incident, { status: 'created', id });
+  }
+
+  async #end(incident: Incident) {
+    const { silenceEnd, reported } = incident;
+    if (!silenceEnd) return;
+    const client = this.#options.clientFor(incident);
+    if (!client) return await this.#storeEnd(incident, { status: 'refused', why: NO_ADDRESS });
+    const { signal } = this.#stopping;
+    const { id, untilMs } = silenceEnd;
+    const wanted = { labels: reported?.labels ?? {}, comment: commentOf(incident, untilMs) };
+    const ids = id === undefined ? await client.silencesOf(wanted, signal) : [id];
+    for (const one of ids) await client.expire(one, signal);
+    await this.#storeEnd(incident, { status: 'ended' });
+  }
+
+  /** Resolves to false if the snooze was ended in the meantime. Its end then finds what was created. */
+  async #storeSilence({ id, snoozed: before }: Incident, silence: Silence): Promise<boolean> {
+    return await this.#store(id, (incident) => {
+      const { snoozed } = incident;
+      if (!snoozed?.silence || snoozed.untilMs !== before?.untilMs) return incident;
+      // A request shows nothing new to people.
+      const version = incident.version + (silence.status === 'requested' ? 0 : 1);
+      return { ...incident, version, snoozed: { ...snoozed, silence } };
+    });
+  }
+
+  async #storeEnd(
+    { id, silenceEnd: before }: Incident,
+    end: Pick<SilenceEnd, 'status' | 'why'>,
+  ): Promise<void> {
+    await this.#store(id, (incident) => {
+      const { silenceEnd, version } = incident;
+      if (!silenceEnd || silenceEnd.untilMs !== before?.untilMs) return incident;
+      return { ...incident, version: version + 1, silenceEnd: { ...silenceEnd, ...end } };
+    });
+  }
+
+  async #store(id: string, change: (incident: Incident) => Incident): Promise<boolean> {
+    const { state, clock, onChange } = this.#options;
+    let isChanged = false;
     await state.update((watching) => {
-      isWanted = false;
       if (!watching) return watching;
-      const alerts = mapChanged(watching.alerts, (alert) => {
-        if (alert.kind !== 'incident' || alert.id !== of.id) return alert;
-        const after =
-          outcome.does === 'make'
-            ? withMade(alert, of, outcome.silence)
-            : withEnded(alert, of, outcome);
-        isWanted = after !== undefined;
-        return after ?? alert;
-      });
+      const alerts = mapChanged(watching.alerts, (alert) =>
+        alert.kind === 'incident' && alert.id === id ? change(alert) : alert,
+      );
+      isChanged = alerts !== watching.alerts;
       return withShown(watching, alerts, clock.nowMs());
     });
     onChange();
-    return isWanted;
+    return isChanged;
   }
-
-  return {
-    start() {
-      running ??= run();
-    },
-    /** Something may be wanted. */
-    wake() {
-      woken.abort();
-    },
-    /** Resolves when nothing is asked for any more; what was, is looked for by whoever goes on. */
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
 }
 
-interface Work {
-  incident: Incident;
-  does: 'make' | 'end';
-}
-
-type Outcome =
-  | { does: 'make'; silence: Silence }
-  | { does: 'end'; status: 'ended' | 'refused'; why?: string };
-
-const made = (silence: Silence): Outcome => ({ does: 'make', silence });
-
-/** What there is to do; of one incident what was wanted first. */
-function workIn(alerts: Parameters<typeof incidentsIn>[0], nowMs: number): Work[] {
-  return incidentsIn(alerts).flatMap((incident): Work[] => {
+/** An incident has one task at most. Ending an earlier silence comes before creating another. */
+function tasksIn(alerts: readonly Alert[], nowMs: number): SilenceTask[] {
+  return incidentsIn(alerts).flatMap((incident): SilenceTask[] => {
     const { snoozed, silenceEnd } = incident;
     if (silenceEnd?.status === 'wanted') {
-      // It ends by itself.
       return silenceEnd.untilMs > nowMs ? [{ incident, does: 'end' }] : [];
     }
     const status = snoozed?.silence?.status;
-    const isWanted = status === 'wanted' || status === 'asked';
-    return isWanted && snoozed && snoozed.untilMs > nowMs ? [{ incident, does: 'make' }] : [];
+    const isOpen = status === 'wanted' || status === 'requested';
+    return isOpen && snoozed && snoozed.untilMs > nowMs ? [{ incident, does: 'create' }] : [];
   });
 }
 
-/** An incident with what came of the silence that it wanted, unless its snooze was ended meanwhile. */
-function withMade(
-  now: Incident,
-  { snoozed: before }: Incident,
-  silence: Silence,
-): Incident | undefined {
-  const { snoozed } = now;
-  if (snoozed?.silence && snoozed.untilMs === before?.untilMs) {
-    // That it is asked for shows nothing new.
-    const version = now.version + (silence.status === 'asked' ? 0 : 1);
-    return { ...now, version, snoozed: { ...snoozed, silence } };
-  }
-  // Its end looks for what was made by then.
-  return undefined;
-}
-
-/** An incident with what came of the end of its silence. */
-function withEnded(
-  now: Incident,
-  { silenceEnd: before }: Incident,
-  { status, why }: Extract<Outcome, { does: 'end' }>,
-): Incident | undefined {
-  const { silenceEnd } = now;
-  if (!silenceEnd || silenceEnd.untilMs !== before?.untilMs) return undefined;
-  const after = { ...silenceEnd, status, ...(why !== undefined && { why }) };
-  return { ...now, version: now.version + 1, silenceEnd: after };
-}
-
-/** By which a silence is found again: nobody else writes the same. */
+/** Unique, so that Askwatch finds its own silence again. */
 const commentOf = ({ id }: Incident, untilMs: number) =>
   `Snoozed in Askwatch until ${new Date(untilMs).toISOString()} (${id} ${untilMs})`;
-
-/** Without an answer it may have been made. */
-function failed(does: Work['does'], { message }: Error, isRefused: boolean): Outcome {
-  const why = shortened(message, 200);
-  if (does === 'end') return { does, status: 'refused', why };
-  return made({ status: isRefused ? 'refused' : 'unknown', why });
-}

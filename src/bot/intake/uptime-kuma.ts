@@ -1,12 +1,12 @@
 import {
   createFacts,
   createLinks,
-  DeliveryError,
   isRecord,
   keyOf,
   lineOf,
   madeKey,
   nameOf,
+  PayloadError,
   summaryOf,
   timesOf,
 } from './read-payload.ts';
@@ -15,26 +15,26 @@ import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';
 /** Source: Uptime Kuma, `server/model/monitor.js`. */
 const STATUS = { down: 0, up: 1, pending: 2, maintenance: 3 } as const;
 
-/** Kinds of its monitors whose `url` is what they watch; others have a default there. */
+/** Types whose `url` is their target. For others it is a default. */
 const WEB = new Set(['http', 'keyword', 'json-query', 'real-browser', 'websocket-upgrade']);
 
-/** What it says before a notice of no monitor: `[Shop][https://shop.example] …`. */
+/** Notices about no monitor begin with this: `[Shop][https://shop.example] …`. */
 const NOTICE = /^\[(?<name>[^\]]*)\](?:\[[^\]]*\])?\s*(?<text>.+)$/;
 
 /**
- * A message of Uptime Kuma's webhook. What it says of a certificate comes without a monitor and is never taken back: that is a
- * warning, told apart by its text without the days that are left. Source: its `notification-providers/webhook.js`. Pure.
+ * Reads a message of Uptime Kuma's webhook. Certificate notices have no monitor and never end, so they are warnings,
+ * identified by their text without numbers. Source: its `notification-providers/webhook.js`. Pure.
  */
 export function alertsOfUptimeKuma(body: Record<string, unknown>, nowMs: number): ReportedAlerts {
   const { heartbeat, monitor } = body;
   if (!isRecord(heartbeat) && !isRecord(monitor)) return noticeOf(body.msg);
   if (!isRecord(heartbeat) || !isRecord(monitor)) {
-    throw new DeliveryError(
+    throw new PayloadError(
       'An Uptime Kuma message must have “heartbeat” and “monitor”. In Uptime Kuma, choose the preset body “application/json”.',
     );
   }
   const id = lineOf(monitor.id, 100);
-  if (id === undefined) throw new DeliveryError('“monitor.id” is missing.');
+  if (id === undefined) throw new PayloadError('“monitor.id” is missing.');
   const state = stateOf(heartbeat.status);
   if (state === undefined) {
     return {
@@ -48,7 +48,7 @@ export function alertsOfUptimeKuma(body: Record<string, unknown>, nowMs: number)
     key: keyOf(id),
     state,
     name: nameOf(monitor.name) ?? `Monitor ${id}`,
-    ...(summary !== undefined && { summary }),
+    summary,
     severity: 'critical',
     ...timesOf(
       state === 'firing' ? { from: heartbeat.time } : { from: undefined, to: heartbeat.time },
@@ -65,15 +65,13 @@ function stateOf(status: unknown): 'firing' | 'resolved' | undefined {
   if (code === STATUS.down) return 'firing';
   if (code === STATUS.up) return 'resolved';
   if (code === STATUS.pending || code === STATUS.maintenance) return undefined;
-  throw new DeliveryError('“heartbeat.status” must be 0 for down or 1 for up.');
+  throw new PayloadError('“heartbeat.status” must be 0 for down or 1 for up.');
 }
 
 function noticeOf(msg: unknown): ReportedAlerts {
   const text = summaryOf(msg);
   if (text === undefined) {
-    throw new DeliveryError(
-      'An Uptime Kuma message must have “heartbeat” and “monitor”, or “msg”.',
-    );
+    throw new PayloadError('An Uptime Kuma message must have “heartbeat” and “monitor”, or “msg”.');
   }
   if (/ Testing$/.test(text)) {
     return {

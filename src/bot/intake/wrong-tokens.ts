@@ -1,13 +1,12 @@
 import { forgetOldest } from '../shared/forget-oldest.ts';
 
-/** So many wrong tokens from one address in a minute are many. */
+/** Most wrong tokens of one address per minute. */
 const MANY = 30;
 const WINDOW_MS = 60_000;
 
-/** Addresses that are remembered. */
 const MAX_ADDRESSES = 10_000;
 
-/** Counts wrong tokens by the address that sends them, in minutes of a clock that never goes back. */
+/** Counts wrong tokens by address, with a clock that is never set. */
 export function createWrongTokens({ clockMs = () => performance.now() } = {}) {
   const counts = new Map<string, { sinceMs: number; count: number }>();
 

@@ -13,37 +13,19 @@ const MAX_NAMED = 3;
 const MAX_NAME = 50;
 const MAX_CAUSE = 120;
 
-/** Less of the time that nobody saw is no more than what lies between two checks. */
+/** A smaller share is the time between two checks. */
 const MIN_UNSEEN_PERCENT = 0.1;
 
-/** A report, as people see it; `sentences` are a model's about these facts. Pure. */
+/** A report as a card, with a model's sentences about the facts, if there are any. Pure. */
 export function reportCard(
   facts: ReportFacts & { reported?: ReportedFigures },
   sentences?: Sentences,
 ): Card {
-  const { span, monitors, percent, reported } = facts;
+  const { span, monitors, percent, downMs, reported } = facts;
   const title = titleOf(span);
-  if (monitors === 0 && reported) {
-    const time = { label: 'Time', value: spanInWords(span) };
-    return {
-      tone: 'info',
-      title: `${title}: ${counted(reported.alerts, 'alert')} fired`,
-      parts: [factsPart(time, ...reportedFacts(reported))],
-    };
-  }
-  if (monitors === 0) {
-    return {
-      tone: 'info',
-      title: `${title}: nothing to report`,
-      parts: [
-        textPart(
-          'This channel gets no alerts, so there is nothing to report. Turn alerts on for all monitors: /monitor alerts on. Or only for those with “shop” in name or target: /monitor alerts on shop.',
-        ),
-      ],
-    };
-  }
+  if (monitors === 0) return reported ? reportedCard(span, reported) : emptyCard(title);
   return {
-    tone: percent === undefined ? 'info' : facts.downMs > 0 ? 'warning' : 'good',
+    tone: percent === undefined ? 'info' : downMs > 0 ? 'warning' : 'good',
     title: `${title}: ${percent === undefined ? 'no data' : `${percent} % up`}`,
     parts: [
       ...(sentences ? [textPart(sentences.text)] : []),
@@ -51,17 +33,30 @@ export function reportCard(
       ...downParts(facts),
       ...reportChart(facts),
     ],
-    ...(sentences && {
-      footer: `Summary by ${shortened(sentences.model, MAX_NAME)}`,
-    }),
+    footer: sentences && `Summary by ${shortened(sentences.model, MAX_NAME)}`,
   };
 }
 
-/** `Weekly report`. */
+const emptyCard = (title: string): Card => ({
+  tone: 'info',
+  title: `${title}: nothing to report`,
+  parts: [
+    textPart(
+      'This channel gets no alerts, so there is nothing to report. Turn alerts on for all monitors: /monitor alerts on. Or only for those with “shop” in name or target: /monitor alerts on shop.',
+    ),
+  ],
+});
+
+const reportedCard = (span: ReportSpan, reported: ReportedFigures): Card => ({
+  tone: 'info',
+  title: `${titleOf(span)}: ${counted(reported.alerts, 'alert')} fired`,
+  parts: [factsPart({ label: 'Time', value: spanInWords(span) }, ...reportedFacts(reported))],
+});
+
 export const titleOf = ({ every }: ReportSpan) =>
   `${{ daily: 'Daily', weekly: 'Weekly', monthly: 'Monthly' }[every]} report`;
 
-/** The time of a report, as its clocks have it: `2026-11-16 to 2026-11-22 (Europe/Berlin)`. Pure. */
+/** `2026-11-16 to 2026-11-22 (Europe/Berlin)`. Pure. */
 function spanInWords(span: ReportSpan): string {
   const { zone, isSoFar, every } = span;
   const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
@@ -72,14 +67,14 @@ function spanInWords(span: ReportSpan): string {
     : `${first} to ${wallDay(zone, toMs - 1)} (${zone})`;
 }
 
-/** What it is held against: `the week before`. Pure. */
+/** The span that a report compares with: `the week before`. Pure. */
 const beforeInWords = ({ every, isSoFar }: ReportSpan) =>
   isSoFar
     ? `the ${{ daily: '24 hours', weekly: '7 days', monthly: '30 days' }[every]} before`
     : `the ${{ daily: 'day', weekly: 'week', monthly: 'month' }[every]} before`;
 
 function factsOf(facts: ReportFacts): Fact[] {
-  const { span, monitors, seen, longest, unseenPercent } = facts;
+  const { span, monitors, seen } = facts;
   const unseen = monitors - seen;
   const not = unseen === 0 ? '' : ` (no data for ${unseen})`;
   return [
@@ -87,37 +82,38 @@ function factsOf(facts: ReportFacts): Fact[] {
     { label: 'Monitors', value: `${monitors}${not}` },
     ...(facts.percent === undefined ? [] : [{ label: 'Uptime', value: uptimeInWords(facts) }]),
     { label: 'Outages', value: outagesInWords(facts) },
-    ...(longest
-      ? [
-          {
-            label: 'Longest',
-            value: `${named(longest.name)} from ${wallWords(span.zone, longest.fromMs)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', still ongoing at the end' : ''}: ${shortened(longest.cause, MAX_CAUSE)}`,
-          },
-        ]
-      : []),
+    ...longestFact(facts),
     ...slowFacts(facts),
     ...namesFact('Down now', facts.downNow),
     ...namesFact('New', facts.added),
     ...namesFact('Paused now', facts.pausedNow),
-    ...(unseenPercent >= MIN_UNSEEN_PERCENT
-      ? [
-          {
-            label: 'Not monitored',
-            value: `${Math.round(unseenPercent * 10) / 10} % of the monitors’ time: paused, in maintenance or not checked. Not counted in uptime.`,
-          },
-        ]
-      : []),
+    ...unseenFact(facts),
   ];
 }
 
-/** What other systems reported to the channel. */
+function longestFact({ span, longest }: ReportFacts): Fact[] {
+  if (!longest) return [];
+  const { name, fromMs, lastedMs, isOngoing, cause } = longest;
+  const from = wallWords(span.zone, fromMs);
+  const end = isOngoing ? ', still ongoing at the end' : '';
+  const value = `${named(name)} from ${from} for ${inWords(lastedMs)}${end}: ${shortened(cause, MAX_CAUSE)}`;
+  return [{ label: 'Longest', value }];
+}
+
+function unseenFact({ unseenPercent }: ReportFacts): Fact[] {
+  if (unseenPercent < MIN_UNSEEN_PERCENT) return [];
+  const percent = Math.round(unseenPercent * 10) / 10;
+  const value = `${percent} % of the monitors’ time: paused, in maintenance or not checked. Not counted in uptime.`;
+  return [{ label: 'Not monitored', value }];
+}
+
 function reportedFacts({ fired, isLeast, alerts, longest, firingNow }: ReportedFigures): Fact[] {
   const times = `${isLeast ? 'at least ' : ''}${counted(fired, 'time')}`;
   return [
     { label: 'Alerts from other systems', value: `${counted(alerts, 'alert')} fired ${times}` },
     {
       label: 'Longest alert',
-      value: `${named(longest.name)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', still ongoing' : ''}`,
+      value: `${named(longest.name)} for ${inWords(longest.lastedMs)}${longest.isOngoing ? ', still ongoing' : ''}`,
     },
     ...namesFact('Firing now', firingNow),
   ];
@@ -159,7 +155,7 @@ function namesFact(label: string, names: readonly string[]): Fact[] {
 
 const named = (name: string) => shortened(name, MAX_NAME);
 
-/** Those that were down the most, and what there is of others. */
+/** A table of the monitors with the lowest uptime, and the number of the others. */
 function downParts({ down, seen, span }: ReportFacts) {
   if (down.length === 0) return [];
   const percent = (share: number | undefined) => (share === undefined ? 'no data' : `${share} %`);

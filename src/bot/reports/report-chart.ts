@@ -6,19 +6,16 @@ import type { ReportFacts, ReportStep } from './report-facts.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** More of one step is told in hours: a number of minutes would have no room beside a chart. */
+/** Longer downtimes are drawn in hours: the axis has no room for so many minutes. */
 const MAX_IN_MINUTES_MS = 10 * HOUR_MS;
 
-/** One value is a number, not a course. */
+/** One value makes no chart. */
 const MIN_VALUES = 2;
 
-/** Stands for a step without a value among the bars of a sparkline. */
+/** A step without a value in a sparkline. */
 const GAP = '·';
 
-/**
- * How the time of a report went by its hours or days: how long all monitors together were down, or where none was, how long
- * their checks took. None where there is hardly anything to show. Pure.
- */
+/** Total downtime by hour or day, or response times if nothing was down. No chart for fewer than two values. Pure. */
 export function reportChart(facts: ReportFacts): Chart[] {
   const { steps, downMs, span } = facts;
   const wasDown = downMs > 0;
@@ -47,7 +44,7 @@ export function reportChart(facts: ReportFacts): Chart[] {
   ];
 }
 
-/** In a unit, to a tenth, but never none where there was some. */
+/** To a tenth of the unit. Any downtime is at least 0.1. */
 function timeDown({ seenMs, downMs }: ReportStep, unitMs: number): number | null {
   if (seenMs === 0) return null;
   const count = Math.round((downMs / unitMs) * 10) / 10;

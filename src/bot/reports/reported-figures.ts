@@ -1,19 +1,19 @@
 import { isFiring, type Reported } from '../incidents/watch-state.ts';
 import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';
 
-/** What other systems reported to a channel in the time of a report. */
+/** Alerts from other systems to a channel in the span of a report. */
 export interface ReportedFigures {
-  /** How often an alert fired; of alerts that fired very often there were more. */
+  /** Times that alerts fired. Only the newest of an alert are kept, so there may have been more. */
   fired: number;
   isLeast: boolean;
-  /** Of how many alerts. */
+  /** Alerts that fired. */
   alerts: number;
-  /** Within the time. */
-  longest: { name: string; lastedMs: number; goesOn: boolean };
+  /** Within the span. */
+  longest: { name: string; lastedMs: number; isOngoing: boolean };
   firingNow: string[];
 }
 
-/** The figures of some alerts; `undefined` where none fired in that time. Pure. */
+/** `undefined` if no alert fired in the span. Pure. */
 export function reportedFigures(
   reported: readonly Reported[],
   span: ReportSpan,
@@ -23,7 +23,7 @@ export function reportedFigures(
   let fired = 0;
   let alerts = 0;
   let isLeast = false;
-  let longest = { name: '', lastedMs: -1, goesOn: false };
+  let longest = { name: '', lastedMs: -1, isOngoing: false };
   for (const one of reported) {
     const times = [
       ...(one.past ?? []),
@@ -35,8 +35,8 @@ export function reportedFigures(
     isLeast ||= times.length >= mostTimes;
     for (const { startedAtMs, endedAtMs } of times) {
       const lastedMs = Math.min(endedAtMs ?? toMs, toMs) - Math.max(startedAtMs, fromMs);
-      const goesOn = endedAtMs === undefined;
-      if (lastedMs > longest.lastedMs) longest = { name: one.name, lastedMs, goesOn };
+      const isOngoing = endedAtMs === undefined;
+      if (lastedMs > longest.lastedMs) longest = { name: one.name, lastedMs, isOngoing };
     }
   }
   if (fired === 0) return undefined;

@@ -8,24 +8,24 @@ import { placeKey } from '../shared/place.ts';
 import type { ReportRound, Reports } from './reports.ts';
 import { type DueReport, dueReport, nextDueMs } from './schedule.ts';
 
-/** How soon it is noticed that a channel has another schedule, or that the clock was set. */
+/** A new schedule or a change of the clock is noticed after this. */
 const MAX_PAUSE_MS = 10_000;
 
-/** Until the first poll nothing is known that a report could be kept with. */
+/** Before the first poll there is no watch state to store a report in. */
 const UNKNOWN_PAUSE_MS = 1_000;
 
-/** Reports that are made at one time: a model may take its time for each. */
+/** Reports created at a time: each may wait for a model. */
 const TOGETHER_COUNT = 4;
 
-/** Longest wait the service may ask for. */
+/** Maximum of a `Retry-After`. */
 const MAX_WAIT_MS = 600_000;
 
 type Scheduled = Awaited<ReturnType<Channels['schedules']>>[number];
 
 /**
- * Makes each report when it is due, once: it is stored with what is to be told, in one step with the note that it is made,
- * and the sender brings it to its place as it does with alerts. What a kill comes before is made anew at the next start, if
- * that is within a day. A service that does not answer is asked again; until then there is no report.
+ * Creates each report once, when it is due. Storing it is one step with the record that it was created; the sender delivers it
+ * like an alert. A report that a kill prevented is created at the next start, if that is within a day. If the service doesn't
+ * answer, the reporter retries.
  */
 export function createReporter(options: {
   state: Pick<WatchState, 'current' | 'update'>;
@@ -33,13 +33,13 @@ export function createReporter(options: {
   reports: Pick<Reports, 'round'>;
   clock: Clock;
   random: () => number;
-  /** Called when there is something to tell, with everything stored. */
+  /** Called after a report is stored. */
   onChange: () => void;
   log: Logger;
 }) {
   const { state, channels, reports, clock, random, onChange, log } = options;
   const stopping = new AbortController();
-  /** By place, with the report that could not be made. */
+  /** By place. */
   const failed = new Map<string, { dueMs: number; failures: number; nextTryAtMs: number }>();
   let running: Promise<void> | undefined;
 
@@ -59,7 +59,7 @@ export function createReporter(options: {
     }
   }
 
-  /** Makes all that is due; gives how long there is nothing more to do. */
+  /** Creates the due reports; resolves to the time until the next one. */
   async function makeDue(): Promise<number> {
     if (!state.current()) return UNKNOWN_PAUSE_MS;
     const schedules = await channels.schedules();
@@ -86,7 +86,7 @@ export function createReporter(options: {
     return Math.max(1, Math.min(MAX_PAUSE_MS, ...nextMs.map((ms) => ms - nowMs)));
   }
 
-  /** What is due in a place and neither made nor put off. */
+  /** The due report of a place, unless it is created already or waits for a retry. */
   function dueFor({ place, schedule }: Scheduled): DueReport | undefined {
     const nowMs = clock.nowMs();
     const due = dueReport(schedule, nowMs);
@@ -96,7 +96,7 @@ export function createReporter(options: {
       return undefined;
     }
     const before = failed.get(key);
-    // A longer wait than was ever set means that the clock was set back.
+    // A longer wait than the maximum means that the clock was set back.
     const isPutOff =
       before?.dueMs === due.dueMs &&
       before.nextTryAtMs > nowMs &&
@@ -108,7 +108,7 @@ export function createReporter(options: {
     const key = placeKey(place);
     try {
       const card = await round.of(place, span, stopping.signal);
-      // Whoever turned it off meanwhile wants none.
+      // It may have been turned off in the meantime.
       const { report } = await channels.settingsOf(key);
       if (JSON.stringify(report) !== JSON.stringify(schedule)) return;
       const nowMs = clock.nowMs();
@@ -131,7 +131,7 @@ export function createReporter(options: {
     start() {
       running ??= run();
     },
-    /** Ends what is being made, which is made anew later. */
+    /** Aborts reports that are being created; the next start creates them. */
     async stop() {
       stopping.abort();
       await running;
@@ -148,8 +148,8 @@ const isMade = (watching: Watching | undefined, place: string, dueMs: number) =>
   (reportOf(watching, place)?.dueMs ?? Number.NEGATIVE_INFINITY) >= dueMs;
 
 /**
- * The document with a report to be told, in place of the one before of its channel, also where that did not reach it: by now it
- * is a period old. The same document where it is made already. Pure.
+ * Adds a report and removes the previous one of its channel, even an undelivered one: that is a whole period old. Unchanged
+ * if the report is there already. Pure.
  */
 export function withReport(
   watching: Watching | undefined,
@@ -160,8 +160,13 @@ export function withReport(
   const before = reportOf(watching, place);
   const id = `report:${dueMs}`;
   const made: Report = {
-    ...{ kind: 'report', id: `${id}@${place}`, version: 1, openedAtMs: nowMs },
-    ...{ place, dueMs, card },
+    kind: 'report',
+    id: `${id}@${place}`,
+    version: 1,
+    openedAtMs: nowMs,
+    place,
+    dueMs,
+    card,
     deliveries: [newDelivery(place, id)],
   };
   return { ...watching, alerts: [...watching.alerts.filter((one) => one !== before), made] };

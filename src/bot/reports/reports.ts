@@ -10,20 +10,19 @@ import { reportedFigures } from './reported-figures.ts';
 import type { ReportSpan } from './schedule.ts';
 import type { Narrator } from './sentences.ts';
 
-/** What makes reports. */
 export type Reports = ReturnType<typeof createReports>;
 
-/** Reports that are made at about one time. */
+/** Reports that are created at about the same time. */
 export type ReportRound = ReturnType<Reports['round']>;
 
 export function createReports(options: {
   monitoring: MonitoringClient;
   channels: Pick<Channels, 'hears'>;
-  /** Channels that hear every alert, as the operator set it. */
+  /** Channels that receive every alert, as the operator set it. */
   alertPlaces: readonly Place[];
-  /** Alerts that other systems report to a channel; none when left out. */
+  /** Alerts from other systems in a channel. */
   reportedTo?: (place: Place) => readonly Reported[];
-  /** What has a model say what matters most; nothing is said when left out. */
+  /** Has a model write an opening; no opening if absent. */
   narrate?: Narrator;
 }) {
   const { monitoring, channels, alertPlaces, reportedTo, narrate } = options;
@@ -34,27 +33,27 @@ export function createReports(options: {
     const facts = await factsOf(record, hears);
     const sentences = await narrate?.(place, facts, signal);
     const reported = reportedFigures(reportedTo?.(place) ?? [], record.span, MAX_PAST);
-    return reportCard({ ...facts, ...(reported && { reported }) }, sentences);
+    return reportCard({ ...facts, reported }, sentences);
   }
 
   return {
-    /** The report of a time for a channel. Throws as `readSpan` does. */
+    /** Throws like `readSpan`. */
     async of(place: Place, span: ReportSpan, signal: AbortSignal): Promise<Card> {
       return await cardOf(place, await readSpan(monitoring, span, signal), signal);
     },
     /**
-     * Makes reports for many channels, whose times are mostly the same: of each the service is asked once. Where it tells nothing
-     * of the past, a report says so. Throws what the client throws.
+     * Creates reports for many channels. Their spans are mostly the same, and each is read once. If the service keeps no
+     * history, the report says so. Throws like the client.
      */
     round() {
       const records = new Map<string, Promise<SpanRecord>>();
       return {
         async of(place: Place, span: ReportSpan, signal: AbortSignal): Promise<Card> {
           const key = JSON.stringify([span.beforeMs, span.cuts]);
-          const asked = records.get(key) ?? readSpan(monitoring, span, signal);
-          records.set(key, asked);
+          const record = records.get(key) ?? readSpan(monitoring, span, signal);
+          records.set(key, record);
           try {
-            return await cardOf(place, { ...(await asked), span }, signal);
+            return await cardOf(place, { ...(await record), span }, signal);
           } catch (error) {
             if (!(error instanceof CommandError)) throw error;
             return textCard('info', `${titleOf(span)}: no data`, error.message);

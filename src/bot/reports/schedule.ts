@@ -5,36 +5,33 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MINUTE_MS = 60_000;
 
-/** A report that comes later than this is not made any more: the next one is soon there. */
+/** A report that is later than this is skipped: the next one comes soon. */
 export const MAX_LATE_MS = DAY_MS;
 
 type Every = ReportSchedule['every'];
 
-/** The time that a report is about. */
+/** The span of a report. */
 export interface ReportSpan {
   every: Every;
   zone: string;
-  /** Whether it is the last days up to now, and not those of the calendar. */
+  /** True for the time up to now, instead of a period of the calendar. */
   isSoFar?: boolean;
-  /** When the span before it begins, which ends where this one begins. */
+  /** Start of the span before, which ends where this one begins. */
   beforeMs: number;
-  /** Where its hours, or days, begin, in order; the last one is its end. */
+  /** Starts of its hours or days in order, then its end. */
   cuts: readonly [number, ...number[]];
 }
 
 export const fromMsOf = ({ cuts }: ReportSpan) => cuts[0];
 export const toMsOf = ({ cuts }: ReportSpan) => cuts.at(-1) ?? cuts[0];
 
-/** A report and when it is to come. */
+/** A report and its time. */
 export interface DueReport {
   dueMs: number;
   span: ReportSpan;
 }
 
-/**
- * The last report of a schedule that was due by now; `undefined` where it was due before the schedule was set, or too long ago.
- * Pure.
- */
+/** The last report that is due by now; `undefined` if it was due before the schedule was set, or too long ago. Pure. */
 export function dueReport(schedule: ReportSchedule, nowMs: number): DueReport | undefined {
   const dues = duesAround(schedule, nowMs).filter(({ dueMs }) => dueMs <= nowMs);
   const last = dues.at(-1);
@@ -43,14 +40,13 @@ export function dueReport(schedule: ReportSchedule, nowMs: number): DueReport | 
   return { dueMs: last.dueMs, span: spanOf(schedule, last) };
 }
 
-/** When the next report of a schedule comes. Pure. */
 export function nextDueMs(schedule: ReportSchedule, nowMs: number): number {
   const next = duesAround(schedule, nowMs).find(({ dueMs }) => dueMs > nowMs);
-  // Two dues after now are always among those around it.
+  // There always is one: `duesAround` returns two after now.
   return next?.dueMs ?? nowMs + DAY_MS;
 }
 
-/** The last day, week or month up to now, by the clock. Pure. */
+/** The last 24 hours, 7 or 30 days. Pure. */
 export function spanSoFar(every: Every, zone: string, nowMs: number): ReportSpan {
   const stepMs = every === 'daily' ? HOUR_MS : DAY_MS;
   const count = { daily: 24, weekly: 7, monthly: 30 }[every];
@@ -65,17 +61,17 @@ export function spanSoFar(every: Every, zone: string, nowMs: number): ReportSpan
   };
 }
 
-/** A period of the calendar, from the one day on which a report comes to the next. */
-interface Due {
+/** A report of the calendar around now. */
+interface CalendarReport {
   dueMs: number;
-  /** The day on which it comes, as `wallMs` has it. */
+  /** Wall time of its day; see `wallMs`. */
   day: number;
-  /** How many periods after the one of now. */
+  /** Number of periods after the current one. */
   turn: number;
 }
 
-/** Dues around now, in order. A day that a zone leaves out has none. */
-function duesAround({ every, minute, zone }: ReportSchedule, nowMs: number): Due[] {
+/** Reports around now, in order. A day that a zone skips has none. */
+function duesAround({ every, minute, zone }: ReportSchedule, nowMs: number): CalendarReport[] {
   const today = dayOf(wallMs(zone, nowMs));
   const days = [-2, -1, 0, 1, 2].map((turn) => ({ turn, day: turned(every, today, turn) }));
   return days
@@ -83,8 +79,8 @@ function duesAround({ every, minute, zone }: ReportSchedule, nowMs: number): Due
     .map(({ turn, day }) => ({ turn, day, dueMs: firstAtMs(zone, day + minute * MINUTE_MS) }));
 }
 
-/** The calendar's period that ends where the day of a report begins. */
-function spanOf({ every, zone }: ReportSchedule, { day }: Pick<Due, 'day'>): ReportSpan {
+/** The period of the calendar that ends with the start of the report's day. */
+function spanOf({ every, zone }: ReportSchedule, { day }: Pick<CalendarReport, 'day'>): ReportSpan {
   const begins = (one: number) => firstAtMs(zone, one);
   const from = turned(every, day, -1);
   const fromMs = begins(from);
@@ -99,7 +95,7 @@ function spanOf({ every, zone }: ReportSchedule, { day }: Pick<Due, 'day'>): Rep
   return { every, zone, beforeMs: begins(turned(every, from, -1)), cuts: [fromMs, ...later] };
 }
 
-/** What lies between two moments, at equal steps from the first. */
+/** Moments between two others, at equal steps from the first. */
 const steps = (fromMs: number, toMs: number, stepMs: number) =>
   Array.from(
     { length: Math.ceil((toMs - fromMs) / stepMs) - 1 },
@@ -108,7 +104,7 @@ const steps = (fromMs: number, toMs: number, stepMs: number) =>
 
 const dayOf = (wall: number) => Math.floor(wall / DAY_MS) * DAY_MS;
 
-/** The first day of the period that is so many after the one with this day, all as `wallMs` has them. */
+/** First day of the period that is `turns` after the one with this day; days as `wallMs` returns them. */
 function turned(every: Every, day: number, turns: number): number {
   if (every === 'daily') return day + turns * DAY_MS;
   const date = new Date(day);
@@ -117,6 +113,6 @@ function turned(every: Every, day: number, turns: number): number {
   return day + (7 * turns - sinceMonday) * DAY_MS;
 }
 
-/** When the next report comes, in words: `2026-11-30 09:00 (Europe/Berlin)`. Pure. */
+/** Time of the next report: `2026-11-30 09:00 (Europe/Berlin)`. Pure. */
 export const nextInWords = (schedule: ReportSchedule, nowMs: number) =>
   `${wallWords(schedule.zone, nextDueMs(schedule, nowMs))} (${schedule.zone})`;

@@ -103,7 +103,7 @@ const uptimeOfAll = (answer: Kind['answer']): Kind => ({
 /** `limit` is what the answer shows, or all that it has to look at. */
 const incidents = (limit: number, answer: Kind['answer']): Kind => ({
   tool: 'list_incidents',
-  input: ({ monitor, span }) => ({ ...(monitor !== undefined && { monitor }), ...span, limit }),
+  input: ({ monitor, span }) => ({ monitor, ...span, limit }),
   answer,
 });
 
@@ -155,7 +155,7 @@ export const kinds: Record<QuestionKind, Kind> = {
   lastIncident: {
     tool: 'list_incidents',
     input: ({ monitor }) => ({
-      ...(monitor !== undefined && { monitor }),
+      monitor,
       ...{ last: ALL_TIME, limit: 1 },
     }),
     answer: (output, speech, { monitor }) => answerLastIncident(monitor)(output, speech),
@@ -199,7 +199,7 @@ function usageDays(span: AskedSpan | undefined): Record<string, unknown> | undef
 
 function newMonitor({ target, name, unit, count = 1 }: Said): Record<string, unknown> | undefined {
   if (target === undefined) return undefined;
-  const named = { target, ...(name !== undefined && { name }) };
+  const named = { target, name };
   if (unit === undefined) return named;
   const interval = (SECONDS[unit] ?? Number.NaN) * count;
   const isAllowed = interval >= INTERVAL.min && interval <= INTERVAL.max;

@@ -59,17 +59,17 @@ export interface Answer {
   id: string;
   question: string;
   /** What came with the question. */
-  files?: SharedFile[] | undefined;
+  files?: SharedFile[];
   /** The model that was asked for by name. */
-  model?: string | undefined;
+  model?: string;
   /** The messages that the question is about, and the one that asks, as they are kept with it. */
-  about?: readonly QuotedMessage[] | undefined;
-  message?: string | undefined;
+  about?: readonly QuotedMessage[];
+  message?: string;
   private: boolean;
   /** The answer that this one takes the place of, by its id. */
-  instead?: string | undefined;
+  instead?: string;
   /** What is to stand under the answer whose button was pressed, in place of its buttons, once this one is shown. */
-  earlier?: { note: string; actions: CardAction[] } | undefined;
+  earlier?: { note: string; actions: CardAction[] };
   /** Buttons under it while it is generated. */
   actions?: CardAction[];
   /**
@@ -172,11 +172,11 @@ export interface Interrupted {
   /** When it was stored, or its answer began to be shown, Unix time. */
   beganAtMs: number;
   /** The thread that remembers its answer, else the one it was said in. */
-  thread?: string | undefined;
+  thread?: string;
   /** The facts that the platform passed to `Answer.begin` last; absent if no message was shown. */
-  shown?: Record<string, string> | undefined;
+  shown?: Record<string, string>;
   /** `Invocation.origin`. */
-  origin?: Record<string, string> | undefined;
+  origin?: Record<string, string>;
   /** Why it ends here and what to do. */
   note: string;
   /** The buttons under its end, in the thread that remembers it. */

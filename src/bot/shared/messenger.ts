@@ -35,7 +35,7 @@ export interface Messenger {
     posted: PostedMessage;
     card: Card;
     /** Whom it calls, as in `Card.mention`; nobody when left out. */
-    mention?: string | undefined;
+    mention?: string;
     id: string;
     attempted: boolean;
   }): Promise<void>;

@@ -41,7 +41,7 @@ export interface ReadMessages {
   /** How many older ones there are besides. */
   older: number;
   /** What people call the one who asks, where it is known there. */
-  asker?: string | undefined;
+  asker?: string;
   /** Why there are not more, or why what some say is not known, and what to do about it, in sentences. */
   problem?: string;
 }

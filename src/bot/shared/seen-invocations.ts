@@ -8,10 +8,10 @@ import type { Invocation } from './invocation.ts';
 export type SeenInvocations = ReturnType<typeof openSeenInvocations>;
 
 /** Claims of the store. */
-export const SEEN = 'seen';
+export const SEEN_CLAIMS = 'seen';
 
 /** Claims of presses that mean one and the same. */
-export const PRESSED = 'pressed';
+export const PRESSED_CLAIMS = 'pressed';
 
 const KEPT_MS = 86_400_000;
 
@@ -33,7 +33,7 @@ const StoredInvocation = z.object({
 export type StoredInvocation = z.infer<typeof StoredInvocation>;
 
 /** An invocation under way. */
-export interface Handling {
+export interface StoredHandling {
   /** Id of the answer to it. */
   answer: string;
   /** Gives the claim back, so that a repeat of the invocation is done. */
@@ -46,7 +46,7 @@ const newAnswerId = () => randomBytes(9).toString('base64url');
 /** Remembers invocations for a day. */
 export function openSeenInvocations(store: Pick<Store, 'claims'>) {
   const claims: Claims<StoredInvocation> = store.claims({
-    name: SEEN,
+    name: SEEN_CLAIMS,
     schema: StoredInvocation,
     keptMs: KEPT_MS,
   });
@@ -55,21 +55,21 @@ export function openSeenInvocations(store: Pick<Store, 'claims'>) {
     async once(
       { id, place, thread, person, origin }: Invocation,
       kind: Pick<StoredInvocation, 'isQuestion' | 'private'>,
-    ): Promise<Handling | undefined> {
+    ): Promise<StoredHandling | undefined> {
       const answer = newAnswerId();
       const atMs = Date.now();
       const kept = { id, atMs, answer, ...kind, ...place, thread, person: person.id, origin };
-      if (!(await claims.once(id, kept))) return undefined;
-      return { answer, putOff: () => claims.giveBack(id) };
+      if (!(await claims.claim(id, kept))) return undefined;
+      return { answer, putOff: () => claims.release(id) };
     },
     finish: (id: string) => claims.finish(id),
     /** Erases the facts of finished invocations from every stored version; hashes of their ids stay. */
     eraseFinished: () => claims.eraseFinished(),
     /** Resolves to invocations that were stored and not finished before a restart, oldest first. Call it once. */
-    left: () => claims.left(),
+    left: () => claims.unfinished(),
   };
 }
 
-/** Remembers presses of which only the first counts. */
+/** Opens claims of presses. Only the first press counts. */
 export const openPressed = (store: Pick<Store, 'claims'>): Claims<never> =>
-  store.claims({ name: PRESSED, schema: z.never(), keptMs: KEPT_MS });
+  store.claims({ name: PRESSED_CLAIMS, schema: z.never(), keptMs: KEPT_MS });

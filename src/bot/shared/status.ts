@@ -57,7 +57,7 @@ export const checkWords = ({ check_type }: { check_type: string }) =>
 
 /** When the service says that the status changed, Unix milliseconds; one whose clock is ahead is not believed. */
 export function statusChangedAtMs(
-  { status_changed_at }: { status_changed_at?: string | undefined },
+  { status_changed_at }: { status_changed_at?: string },
   nowMs: number,
 ): number | undefined {
   const saidMs = status_changed_at === undefined ? Number.NaN : Date.parse(status_changed_at);

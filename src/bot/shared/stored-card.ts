@@ -13,7 +13,7 @@ const Chart = z.object({
   points: z.array(z.object({ atMs: z.number(), value: z.number().nullable() })),
   stepMs: z.number(),
   outages: z.array(z.object({ fromMs: z.number(), toMs: z.number() })),
-  zone: z.string().exactOptional(),
+  zone: z.string().optional(),
   text: z.string(),
 });
 
@@ -33,5 +33,5 @@ export const StoredCard: z.ZodType<Pick<Card, 'tone' | 'title' | 'parts' | 'foot
       Chart,
     ]),
   ),
-  footer: z.string().exactOptional(),
+  footer: z.string().optional(),
 });

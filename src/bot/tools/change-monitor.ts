@@ -1,18 +1,20 @@
 import { z } from 'zod';
-import { IntervalSeconds } from '../../contracts/monitoring.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import type { Fact } from '../shared/card.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
-import { factsOf, KnownMonitor, stillKnown, titleOf } from './known-monitor.ts';
+import { DraftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { findMonitor, offered } from './monitors.ts';
-import { refuseSecrets } from './new-monitor.ts';
+import { NewMonitor, refuseSecrets } from './new-monitor.ts';
 import { mayManage } from './pause-monitor.ts';
 import { monitorField, writingTool } from './tool.ts';
 
-const Change = z.object({
+const { name, target, interval, keyword, json, expect, days } = NewMonitor.shape;
+
+/** Without bounds, because another service may have other ones. */
+const MonitorSettingsChange = z.object({
   name: z.string().optional(),
   target: z.string().optional(),
   interval_seconds: z.number().optional(),
@@ -21,17 +23,17 @@ const Change = z.object({
   expect: z.string().optional(),
   days: z.number().optional(),
 });
+type MonitorSettingsChange = z.infer<typeof MonitorSettingsChange>;
 
-/** What only monitors of one type have, and its name among their settings. */
+/** Inputs of one check type, with the name of their setting. */
 const OF_ONE_TYPE = {
   keyword: { type: 'KEYWORD', setting: 'target_keyword', lacks: 'does not look for a keyword' },
   json: { type: 'HTTP', setting: 'json', lacks: 'does not check a JSON value' },
   expect: { type: 'TCP', setting: 'expect', lacks: 'does not check the response' },
   days: { type: 'CERTIFICATE', setting: 'days_left', lacks: 'does not warn before expiry' },
 } as const;
-const ONES = Object.keys(OF_ONE_TYPE) as Array<keyof typeof OF_ONE_TYPE>;
+const TYPE_INPUTS = Object.keys(OF_ONE_TYPE) as Array<keyof typeof OF_ONE_TYPE>;
 
-/** Another name, target, interval, or what its type of check looks for. */
 export const changeMonitor = writingTool({
   name: 'change_monitor',
   title: 'Change a monitor',
@@ -39,71 +41,43 @@ export const changeMonitor = writingTool({
   right: mayManage('change monitors'),
   input: z.object({
     monitor: monitorField,
-    name: z.string().min(1).max(200).optional().describe('New name.'),
-    target: z.string().min(1).max(2048).optional().describe('New target.'),
-    interval_seconds: z
-      .int()
-      .min(IntervalSeconds.min)
-      .max(IntervalSeconds.max)
-      .optional()
-      .describe('Seconds between checks, or between heartbeat pings.'),
-    keyword: z
-      .string()
-      .min(1)
-      .max(1000)
-      .optional()
-      .describe('KEYWORD: text that the page must contain.'),
-    json: z
-      .string()
-      .min(1)
-      .max(500)
-      .optional()
-      .describe('HTTP: condition on the JSON response, such as data.queue[0].depth < 100.'),
-    expect: z
-      .string()
-      .min(1)
-      .max(1000)
-      .optional()
-      .describe('TCP: text that the response must contain.'),
-    days: z
-      .int()
-      .min(0)
-      .max(365)
-      .optional()
-      .describe('CERTIFICATE: days before expiry at which to warn.'),
+    name: name.describe('New name.'),
+    target: target.optional().describe('New target.'),
+    interval_seconds: interval,
+    keyword,
+    json,
+    expect,
+    days,
   }),
   draft: z.object({
-    monitor: KnownMonitor,
+    monitor: DraftMonitor,
     check_type: z.string(),
-    before: Change,
-    change: Change,
+    before: MonitorSettingsChange,
+    change: MonitorSettingsChange,
   }),
   async prepare({ monitor: meant, ...change }, { monitoring, signal }) {
-    const { id, name, target, status, check_type } = findMonitor(
-      await monitoring.list({ signal }),
-      meant,
-    );
-    const known = { id, name, target, status };
+    const monitor = findMonitor(await monitoring.list({ signal }), meant);
+    const { id, name, target, status, check_type } = monitor;
     if (Object.values(change).every((value) => value === undefined)) {
       throw new CommandError(
         'Say what to change: name, target, interval_seconds, keyword, json, expect or days.',
       );
     }
-    for (const one of ONES) {
+    for (const one of TYPE_INPUTS) {
       const { type, lacks } = OF_ONE_TYPE[one];
       if (change[one] === undefined || check_type === type) continue;
-      throw new CommandError(`${titleOf(known)} ${lacks}: it is a ${check_type} monitor.`);
+      throw new CommandError(`${titleOf(monitor)} ${lacks}: it is a ${check_type} monitor.`);
     }
     if (change.target !== undefined) refuseSecrets(change.target);
     const { config } = await offered('changing monitors', monitoring.show(id, { signal }));
     const seconds = config.interval_seconds ?? config.period_seconds;
+    const isNumber = change.interval_seconds !== undefined && typeof seconds === 'number';
     const before = {
-      ...(change.name !== undefined && { name }),
-      ...(change.target !== undefined && { target }),
-      ...(change.interval_seconds !== undefined &&
-        typeof seconds === 'number' && { interval_seconds: seconds }),
+      name: change.name === undefined ? undefined : name,
+      target: change.target === undefined ? undefined : target,
+      interval_seconds: isNumber ? seconds : undefined,
       ...Object.fromEntries(
-        ONES.flatMap((one) => {
+        TYPE_INPUTS.flatMap((one) => {
           const value = config[OF_ONE_TYPE[one].setting];
           return change[one] !== undefined && typeof value === typeof change[one]
             ? [[one, value]]
@@ -111,7 +85,7 @@ export const changeMonitor = writingTool({
         }),
       ),
     };
-    return { monitor: known, check_type, before, change };
+    return { monitor: { id, name, target, status }, check_type, before, change };
   },
   summary: ({ monitor, before, change }) => ({
     title: `Change ${titleOf(monitor)}?`,
@@ -119,23 +93,19 @@ export const changeMonitor = writingTool({
     confirm: 'Change',
   }),
   async carryOut({ monitor, check_type, before, change }, context) {
-    await stillKnown(monitor, context);
+    await requireUnchanged(monitor, context);
     const { name, target, interval_seconds } = change;
     const intervalName = check_type === 'HEARTBEAT' ? 'period_seconds' : 'interval_seconds';
-    const config = {
-      ...(interval_seconds !== undefined && { [intervalName]: interval_seconds }),
-      ...Object.fromEntries(
-        ONES.flatMap((one) =>
-          change[one] === undefined ? [] : [[OF_ONE_TYPE[one].setting, change[one]]],
-        ),
-      ),
-    };
+    const settings = [
+      [intervalName, interval_seconds],
+      ...TYPE_INPUTS.map((one) => [OF_ONE_TYPE[one].setting, change[one]]),
+    ].filter(([, value]) => value !== undefined);
     const changed = await offered(
       'changing monitors',
       context.monitoring.change(monitor.id, {
-        ...(name !== undefined && { name }),
-        ...(target !== undefined && { target }),
-        ...(Object.keys(config).length > 0 && { config }),
+        name,
+        target,
+        config: settings.length > 0 ? Object.fromEntries(settings) : undefined,
       }),
     );
     const card = textCard('good', `${titleOf(changed)} was changed`);
@@ -143,7 +113,7 @@ export const changeMonitor = writingTool({
   },
 });
 
-function changesOf(before: z.infer<typeof Change>, after: z.infer<typeof Change>): Fact[] {
+function changesOf(before: MonitorSettingsChange, after: MonitorSettingsChange): Fact[] {
   const row = (label: string, from: string | undefined, to: string | undefined): Fact[] =>
     to === undefined
       ? []

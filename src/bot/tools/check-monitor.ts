@@ -1,20 +1,19 @@
 import { z } from 'zod';
 import { shortened } from '../shared/text-format.ts';
 import { checkedWords } from './get-monitor.ts';
-import { MonitorState, stateOf } from './list-monitors.ts';
 import { findMonitor, offered, pageOf } from './monitors.ts';
+import { MonitorView, monitorView } from './read-model.ts';
 import { isoTime, monitorField, tool } from './tool.ts';
 
-/** A check can take as long as its monitor's time-out. */
+/** A check may take as long as its monitor's timeout. */
 const CHECK_MS = 20_000;
 
-/** One check more, now. */
 export const checkMonitor = tool({
   name: 'check_monitor',
   title: 'Check a monitor now',
   description: 'Checks one monitor now and returns its status. Changes no setting.',
   input: z.object({ monitor: monitorField }),
-  output: z.object({ as_of: z.string(), monitor: MonitorState }),
+  output: z.object({ as_of: z.string(), monitor: MonitorView }),
   what: ({ monitor }) => `a new check of ${shortened(monitor, 60)}`,
   account: ({ as_of, monitor }) => ({
     what: `a new check of ${shortened(monitor.name, 60)}`,
@@ -27,6 +26,6 @@ export const checkMonitor = tool({
       'checks on request',
       monitoring.check(id, { signal, timeoutMs: CHECK_MS }),
     );
-    return { as_of: isoTime(nowMs), monitor: stateOf(checked) };
+    return { as_of: isoTime(nowMs), monitor: monitorView(checked) };
   },
 });

@@ -31,7 +31,7 @@ import { findTwin, hostHints, nameHints } from './twin-monitor.ts';
 
 export const mayAdd: Right = { setting: 'mayAdd', over: 'shared', to: 'add monitors' };
 
-// What is to be sent may be a login, and what is proposed is stored and shown until it is confirmed.
+// `send` may contain a login, and a proposal is stored and shown.
 const {
   interval,
   send: _send,
@@ -39,26 +39,24 @@ const {
   cron: _cron,
   zone: _zone,
   grace: _grace,
-  ...others
+  ...inputs
 } = NewMonitor.shape;
 
 const CERTIFICATE_SECONDS = CertificateConfig.shape.interval_seconds.parse(undefined);
 
-/** Something more to watch. */
 export const createMonitor = writingTool({
   name: 'create_monitor',
   title: 'Add a monitor',
   description: 'Adds a monitor; this channel receives its alerts.',
   right: mayAdd,
-  input: z.object({ ...others, interval_seconds: interval }),
+  input: z.object({ ...inputs, interval_seconds: interval }),
   draft: z.object({
     name: z.string(),
     target: z.string(),
     check_type: CheckType,
     config: z.record(z.string(), z.unknown()),
-    /** A monitor that already watches the same. */
+    /** A monitor that already checks the same. */
     twin: z.object({ id: z.string(), name: z.string() }).optional(),
-    /** What to mind before it is confirmed. */
     hints: z.array(z.string()),
   }),
   async prepare({ interval_seconds, ...input }, context) {
@@ -87,7 +85,7 @@ export const createMonitor = writingTool({
   },
 });
 
-/** A new monitor with its standard settings, as a proposal shows it, and what is like it already. */
+/** A new monitor with its default settings and hints about similar ones, for a confirmation card. */
 export async function draftOf(
   { name, target, check_type, config = {} }: MonitorCreateInput,
   monitoring: MonitoringClient,
@@ -103,7 +101,7 @@ export async function draftOf(
   const monitors = await monitoring.list();
   const twin = await findTwin(wanted, monitors, (id) => monitoring.show(id));
   const hints = [...nameHints(wanted, monitors), ...hostHints(wanted)];
-  return { ...wanted, ...(twin && { twin: { id: twin.id, name: twin.name } }), hints };
+  return { ...wanted, twin: twin && { id: twin.id, name: twin.name }, hints };
 }
 
 const showAction = ({ id, name }: { id: string; name: string }): CardAction[] =>
@@ -111,7 +109,6 @@ const showAction = ({ id, name }: { id: string; name: string }): CardAction[] =>
     { label: `Show ${shortened(name, 40)}`, command: 'monitor show', values: { monitor: id } },
   ].filter(isCarried);
 
-/** The settings of a new monitor, as its cards show them. */
 function settingFacts(check_type: string, config: Readonly<Record<string, unknown>>): Fact[] {
   const text = (label: string, value: unknown): Fact[] =>
     typeof value === 'string' ? [{ label, value }] : [];
@@ -139,10 +136,7 @@ function settingFacts(check_type: string, config: Readonly<Record<string, unknow
   ];
 }
 
-/**
- * Creates a monitor and subscribes the channel to its alerts; resolves to the card that says so. `pushUrl` is for its job, and
- * shown only once.
- */
+/** Creates a monitor and subscribes the channel to its alerts. `pushUrl` is for the job of a heartbeat; show it only once. */
 export async function create(
   monitor: MonitorCreateInput,
   context: {
@@ -156,19 +150,16 @@ export async function create(
 ): Promise<{ card: Card; id: string; pushUrl: string | undefined }> {
   const { monitoring, place, idempotencyKey, hints = [] } = context;
   const created = await monitoring.create(monitor, { idempotencyKey });
-  const heard = place && (await hear(created, { ...context, place }));
+  const alerts = place ? [await subscribe(created, { ...context, place })] : [];
   return {
-    card: createdCard(created, monitor.config ?? {}, [
-      ...(heard === undefined ? [] : [heard]),
-      ...hints,
-    ]),
+    card: createdCard(created, monitor.config ?? {}, [...alerts, ...hints]),
     id: created.id,
     pushUrl: created.push_url,
   };
 }
 
-/** Subscribes the channel; resolves to a sentence about it. The monitor exists by now, so a failure must not hide that. */
-async function hear(
+/** Resolves to a sentence. Never throws, because the monitor exists already. */
+async function subscribe(
   created: MonitorCreated,
   { channels, place, log }: { channels: Pick<Channels, 'add'>; place: Place; log: Logger },
 ): Promise<string> {
@@ -206,7 +197,7 @@ function createdCard(
   };
 }
 
-/** Where everybody reads it, the push address is not shown: whoever has it can report the job as alive. */
+/** A card for everyone must not contain the push address: anyone who has it can report the job as alive. */
 function withoutAddress(card: Card, id: string): Card {
   const action: CardAction = {
     label: 'Push address',
@@ -219,6 +210,6 @@ function withoutAddress(card: Card, id: string): Card {
   return {
     ...card,
     parts: [...card.parts, textPart(`The job reports to a push address. ${where}`)],
-    ...(isCarried(action) && { actions: [action] }),
+    actions: isCarried(action) ? [action] : undefined,
   };
 }

@@ -3,7 +3,6 @@ import { CommandError } from '../shared/errors.ts';
 import { placeKey } from '../shared/place.ts';
 import { asOf, isoTime, tool } from './tool.ts';
 
-/** What the channel hears. */
 export const getChannelAlerts = tool({
   name: 'get_channel_alerts',
   title: "Show this channel's alert settings",
@@ -12,9 +11,9 @@ export const getChannelAlerts = tool({
   input: z.object({}),
   output: z.object({
     as_of: z.string(),
-    /** In sentences. */
+    /** Settings in sentences. */
     hears: z.string(),
-    /** The operator has this channel hear every alert besides. */
+    /** The operator sends every alert to this channel, too. */
     hears_every_alert: z.boolean(),
   }),
   what: () => "this channel's alert settings",

@@ -6,16 +6,15 @@ import {
   type MonitorDetails,
 } from '../../contracts/monitoring-additions.ts';
 import { shortened } from '../shared/text-format.ts';
-import { MonitorState, stateOf } from './list-monitors.ts';
 import { findMonitor, ifOffered, pageOf } from './monitors.ts';
+import { MonitorView, monitorView } from './read-model.ts';
 import { asOf, isoTime, monitorField, tool } from './tool.ts';
 
 const RESULTS = 10;
 
-/** Settings that say nothing about what is watched, and may be long. */
+/** Long settings that say nothing about the target. */
 const NOT_SHOWN = new Set(['headers', 'body']);
 
-/** One monitor with what there is to know of it now. */
 export const getMonitor = tool({
   name: 'get_monitor',
   title: 'Show a monitor',
@@ -24,16 +23,16 @@ export const getMonitor = tool({
   input: z.object({ monitor: monitorField }),
   output: z.object({
     as_of: z.string(),
-    monitor: MonitorState,
+    monitor: MonitorView,
     interval_seconds: z.number().optional(),
     settings: z.record(z.string(), z.unknown()).optional(),
     maintenance: z.array(z.unknown()).optional(),
-    /** When those go on or come next. */
+    /** Current or next windows. */
     planned_maintenance: z.array(ComingWindow).optional(),
     certificate_ends_at: z.string().optional(),
-    /** What goes on now. */
+    /** Ongoing. */
     incident: Incident.optional(),
-    /** Newest first; absent where the monitoring service does not tell them. */
+    /** Newest first; absent if the monitoring service doesn't list checks. */
     last_checks: z.array(CheckRecord).optional(),
   }),
   what: ({ monitor }) => shortened(monitor, 60),
@@ -51,11 +50,10 @@ export const getMonitor = tool({
     ]);
     return {
       as_of: isoTime(nowMs),
-      monitor: stateOf(listed),
-      // 0 where the service tells none.
-      ...(interval_seconds > 0 && { interval_seconds }),
+      monitor: monitorView(listed),
+      interval_seconds: interval_seconds > 0 ? interval_seconds : undefined,
       ...(details && detailsOf(details)),
-      ...(last_checks && { last_checks }),
+      last_checks,
     };
   },
 });
@@ -65,15 +63,15 @@ function detailsOf({ config, maintenance, planned_maintenance, ...details }: Mon
   const settings = Object.entries(config).filter(([name]) => !NOT_SHOWN.has(name));
   return {
     settings: Object.fromEntries(settings),
-    ...(maintenance.length > 0 && { maintenance }),
-    ...(planned_maintenance && { planned_maintenance }),
-    ...(certificate_ends_at !== null && { certificate_ends_at }),
-    ...(incident !== null && { incident }),
+    maintenance: maintenance.length > 0 ? maintenance : undefined,
+    planned_maintenance,
+    certificate_ends_at: certificate_ends_at ?? undefined,
+    incident: incident ?? undefined,
   };
 }
 
-/** `checked 14:05 UTC`, or of when the status is known. */
-export function checkedWords({ last_checked_at }: MonitorState, asOfTime: string): string {
+/** `checked 14:05 UTC`, or the time of the list. */
+export function checkedWords({ last_checked_at }: MonitorView, asOfTime: string): string {
   if (last_checked_at === undefined) return asOf(Date.parse(asOfTime));
   return `checked ${isoTime(Date.parse(last_checked_at)).slice(11, 16)} UTC`;
 }

@@ -7,33 +7,32 @@ import { findMonitor, ifOffered, offered, pageOf } from './monitors.ts';
 import { type TimeSpan, timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
 import { asOf, isoTime, limitField, monitorField, type ToolContext, tool } from './tool.ts';
 
-const STANDARD = '7d';
-const standardLimit = 20;
+const DEFAULT_SPAN = '7d';
+const DEFAULT_LIMIT = 20;
 const DAY_MS = 86_400_000;
 
-/** How far back the service keeps minutes, and how many days of hours one answer of it holds. */
+/** The service keeps minutes for two hours, and lists hours of up to 60 days. */
 const MINUTES_KEPT_MS = 2 * 3_600_000;
 const HOURS_UP_TO_MS = 60 * DAY_MS;
 
-/** Days of all monitors that the service tells. */
+/** The service's limit for days of all monitors. */
 const MAX_DAYS = 90;
 
-const Span = z.object({
+const UptimeSpan = z.object({
   from: z.string(),
   to: z.string(),
-  /** Of the time that was seen, 0 to 100; absent where nothing was seen. */
+  /** Share of the checked time, 0 to 100; absent if there was none. */
   uptime_percent: z.number().optional(),
   down_seconds: z.number(),
-  /** Nobody looked, it was paused, or it was in maintenance. */
+  /** Not checked, paused or in maintenance. */
   unseen_seconds: z.number(),
   checks: z.int().optional(),
   failed_checks: z.int().optional(),
-  /** Of the checks that passed. */
+  /** Passed checks only. */
   response_time_ms: z.object({ min: z.number(), mean: z.number(), max: z.number() }).optional(),
 });
-type Span = z.infer<typeof Span>;
+type UptimeSpan = z.infer<typeof UptimeSpan>;
 
-/** How well one monitor, or all, went in a time span. */
 export const getUptime = tool({
   name: 'get_uptime',
   title: 'Show uptime and response times',
@@ -41,21 +40,21 @@ export const getUptime = tool({
     'Uptime in a time span: of one monitor, with response times and the span before; or of all monitors by whole UTC days, lowest first.',
   input: z.object({
     monitor: monitorField.optional().describe('Id or name; all monitors if omitted.'),
-    ...timeSpanFields(STANDARD),
-    limit: limitField(50, standardLimit),
+    ...timeSpanFields(DEFAULT_SPAN),
+    limit: limitField(50, DEFAULT_LIMIT),
   }),
   output: z.object({
     as_of: z.string(),
     monitor_id: z.string().optional(),
     monitor: z.string().optional(),
-    /** Of one monitor. */
-    span: Span.optional(),
-    span_before: Span.optional(),
-    /** Of all monitors: the days that were counted. */
+    /** Only of one monitor. */
+    span: UptimeSpan.optional(),
+    span_before: UptimeSpan.optional(),
+    /** Only of all monitors: the days that are counted. */
     first_day: z.string().optional(),
     last_day: z.string().optional(),
     uptime_percent: z.number().optional(),
-    /** Of the one that was watched for longest. */
+    /** Checked time of the monitor with the most. */
     watched_seconds: z.number().optional(),
     monitors: z
       .array(
@@ -68,25 +67,25 @@ export const getUptime = tool({
         }),
       )
       .optional(),
-    /** Monitors that were seen in these days; `monitors` are the worst of them. */
+    /** Monitors with checked time; `monitors` are the ones with the lowest uptime. */
     total: z.int().optional(),
   }),
-  what: (asked) => whatOf(asked, asked.monitor),
-  account: ({ as_of, monitor_id, monitor, span, uptime_percent, total, ...days }, asked) => {
+  what: (input) => whatOf(input, input.monitor),
+  account: ({ as_of, monitor_id, monitor, span, uptime_percent, total, ...days }, input) => {
     const percent = span ? span.uptime_percent : uptime_percent;
     const found = percent === undefined ? 'no data' : `${percent} %`;
     return {
-      // Whole days may be more than what was asked for.
+      // Whole days may be more than the requested span.
       what: monitor
-        ? whatOf(asked, monitor)
+        ? whatOf(input, monitor)
         : `uptime of all monitors from ${days.first_day} to ${days.last_day}`,
       found: `${found}${total === undefined ? '' : ` over ${counted(total, 'monitor')}`}, ${asOf(Date.parse(as_of))}`,
       page: monitor_id === undefined ? '/status' : pageOf({ id: monitor_id }),
     };
   },
-  async run({ monitor: meant, limit = standardLimit, ...asked }, context) {
+  async run({ monitor: meant, limit = DEFAULT_LIMIT, ...wanted }, context) {
     const { monitoring, nowMs, signal } = context;
-    const span = timeSpanOf(asked, STANDARD, nowMs);
+    const span = timeSpanOf(wanted, DEFAULT_SPAN, nowMs);
     const monitors = await monitoring.list({ signal });
     const as_of = isoTime(nowMs);
     if (meant === undefined) {
@@ -95,7 +94,7 @@ export const getUptime = tool({
     const { id, name, check_type } = findMonitor(monitors, meant);
     const lengthMs = span.toMs - span.fromMs;
     const before = { fromMs: span.fromMs - lengthMs, toMs: span.fromMs };
-    // How long a job takes to tell us of itself means nothing.
+    // A heartbeat has no meaningful response time.
     const hasTimes = check_type !== 'HEARTBEAT';
     const [now, then, rollups] = await Promise.all([
       offered('uptime', monitoring.uptime(id, { ...rangeOf(span), signal })),
@@ -107,29 +106,33 @@ export const getUptime = tool({
       monitor_id: id,
       monitor: shortened(name, 200),
       span: spanOf(now, timesIn(rollups, span)),
-      ...(then?.uptime != null && { span_before: spanOf(then, timesIn(rollups, before)) }),
+      span_before:
+        then && then.uptime !== null ? spanOf(then, timesIn(rollups, before)) : undefined,
     };
   },
 });
 
-const whatOf = (asked: Parameters<typeof timeSpanInWords>[0], monitor: string | undefined) =>
-  `uptime of ${monitor === undefined ? 'all monitors' : shortened(monitor, 60)} in ${timeSpanInWords(asked, STANDARD)}`;
+const whatOf = (span: Parameters<typeof timeSpanInWords>[0], monitor: string | undefined) =>
+  `uptime of ${monitor === undefined ? 'all monitors' : shortened(monitor, 60)} in ${timeSpanInWords(span, DEFAULT_SPAN)}`;
 
 const seconds = (ms: number) => Math.round(ms / 1000);
 const rangeOf = ({ fromMs, toMs }: TimeSpan) => ({ from: isoTime(fromMs), to: isoTime(toMs) });
 
-function spanOf({ from, to, uptime, down_ms, unseen_ms }: Uptime, times: Partial<Span>): Span {
+function spanOf(
+  { from, to, uptime, down_ms, unseen_ms }: Uptime,
+  times: Partial<UptimeSpan>,
+): UptimeSpan {
   return {
     from,
     to,
-    ...(uptime !== null && { uptime_percent: percentOf(uptime) }),
+    uptime_percent: uptime === null ? undefined : percentOf(uptime),
     down_seconds: seconds(down_ms),
     unseen_seconds: seconds(unseen_ms),
     ...times,
   };
 }
 
-/** The finest pieces that the service has of the time; none where it does not tell them. */
+/** The finest rollups of a span; empty if the service has none. */
 async function readRollups(
   { monitoring, nowMs, signal }: ToolContext,
   id: string,
@@ -142,16 +145,16 @@ async function readRollups(
   return found?.rollups ?? [];
 }
 
-/** Checks and response times of the pieces that begin in the span. Pure. */
-function timesIn(rollups: readonly Rollup[], { fromMs, toMs }: TimeSpan): Partial<Span> {
-  const own = rollups.filter(({ starts_at }) => {
+/** Checks and response times of the rollups that begin in the span. Pure. */
+function timesIn(rollups: readonly Rollup[], { fromMs, toMs }: TimeSpan): Partial<UptimeSpan> {
+  const inSpan = rollups.filter(({ starts_at }) => {
     const startsMs = Date.parse(starts_at);
     return startsMs >= fromMs && startsMs < toMs;
   });
-  const checks = own.reduce((sum, one) => sum + one.checks, 0);
+  const checks = inSpan.reduce((sum, one) => sum + one.checks, 0);
   if (checks === 0) return {};
-  const failed_checks = own.reduce((sum, one) => sum + one.failures, 0);
-  const timed = own.flatMap(({ response_time_ms: times, checks: all, failures }) =>
+  const failed_checks = inSpan.reduce((sum, one) => sum + one.failures, 0);
+  const timed = inSpan.flatMap(({ response_time_ms: times, checks: all, failures }) =>
     times ? [{ ...times, passed: all - failures }] : [],
   );
   const passed = timed.reduce((sum, one) => sum + one.passed, 0);
@@ -169,6 +172,36 @@ function timesIn(rollups: readonly Rollup[], { fromMs, toMs }: TimeSpan): Partia
   };
 }
 
+/** Uptime of all monitors on the days from `firstDay` to `lastDay`, as numbers of days since 1970. */
+async function readDays(
+  monitoring: MonitoringClient,
+  { days, firstDay, lastDay }: { days: number; firstDay: number; lastDay: number },
+  signal: AbortSignal,
+): Promise<MonitorUptime[]> {
+  const found: MonitorUptime[] = [];
+  let after: string | undefined;
+  do {
+    const page = await offered('daily uptime', monitoring.days({ days, after, signal }));
+    const listLastDay = dayOf(Date.parse(page.last));
+    for (const { id, up_ms, down_ms } of page.monitors) {
+      const sum = (counts: readonly number[]) =>
+        counts.reduce((all, ms, at) => {
+          const day = listLastDay - (counts.length - 1 - at);
+          return day >= firstDay && day <= lastDay ? all + ms : all;
+        }, 0);
+      found.push({ id, upMs: sum(up_ms), downMs: sum(down_ms) });
+    }
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
+}
+
+interface MonitorUptime {
+  id: string;
+  upMs: number;
+  downMs: number;
+}
+
 async function ofAll(options: {
   monitoring: MonitoringClient;
   monitors: readonly Monitor[];
@@ -182,24 +215,7 @@ async function ofAll(options: {
   const firstDay = dayOf(span.fromMs);
   const lastDay = dayOf(span.toMs - 1);
   const days = Math.min(MAX_DAYS, dayOf(nowMs) - firstDay + 1);
-  const found: Array<{ id: string; upMs: number; downMs: number }> = [];
-  let after: string | undefined;
-  do {
-    const page = await offered(
-      'daily uptime',
-      monitoring.days({ days, ...(after !== undefined && { after }), signal }),
-    );
-    const listLastDay = dayOf(Date.parse(page.last));
-    for (const { id, up_ms, down_ms } of page.monitors) {
-      const sum = (counts: readonly number[]) =>
-        counts.reduce((all, ms, at) => {
-          const day = listLastDay - (counts.length - 1 - at);
-          return day >= firstDay && day <= lastDay ? all + ms : all;
-        }, 0);
-      found.push({ id, upMs: sum(up_ms), downMs: sum(down_ms) });
-    }
-    after = page.next ?? undefined;
-  } while (after !== undefined);
+  const found = await readDays(monitoring, { days, firstDay, lastDay }, signal);
   const seen = found.filter(({ upMs, downMs }) => upMs + downMs > 0);
   const downMs = seen.reduce((sum, one) => sum + one.downMs, 0);
   const allMs = seen.reduce((sum, one) => sum + one.upMs, downMs);
@@ -207,10 +223,8 @@ async function ofAll(options: {
   return {
     first_day: isoTime(first * DAY_MS).slice(0, 10),
     last_day: isoTime(lastDay * DAY_MS).slice(0, 10),
-    ...(allMs > 0 && {
-      uptime_percent: percentOf(1 - downMs / allMs),
-      watched_seconds: seconds(Math.max(...seen.map(watchedMs))),
-    }),
+    uptime_percent: allMs > 0 ? percentOf(1 - downMs / allMs) : undefined,
+    watched_seconds: allMs > 0 ? seconds(Math.max(...seen.map(watchedMs))) : undefined,
     monitors: seen
       .sort((a, b) => shareUp(a) - shareUp(b) || b.downMs - a.downMs)
       .slice(0, limit)
@@ -226,5 +240,5 @@ async function ofAll(options: {
 }
 
 const dayOf = (ms: number) => Math.floor(ms / DAY_MS);
-const watchedMs = ({ upMs, downMs }: { upMs: number; downMs: number }) => upMs + downMs;
-const shareUp = (seen: { upMs: number; downMs: number }) => seen.upMs / watchedMs(seen);
+const watchedMs = ({ upMs, downMs }: MonitorUptime) => upMs + downMs;
+const shareUp = (one: MonitorUptime) => one.upMs / watchedMs(one);

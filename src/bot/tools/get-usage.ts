@@ -16,7 +16,6 @@ const Row = z.object({
   lookup_tokens: z.number(),
 });
 
-/** Who asked how much in the channel. */
 export const getUsage = tool({
   name: 'get_usage',
   title: "Show this channel's usage",

@@ -3,14 +3,13 @@ import { newSnooze } from '../incidents/snoozes.ts';
 import { type Card, factsPart, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shortened } from '../shared/text-format.ts';
-import { factsOf, KnownMonitor, knownMonitor, titleOf } from './known-monitor.ts';
+import { DraftMonitor, draftMonitor, factsOf, titleOf } from './known-monitor.ts';
 import { monitorField, type WriteContext, writingTool } from './tool.ts';
 
-const OfIncident = z.object({ monitor: KnownMonitor, incident: z.string() });
+const IncidentDraft = z.object({ monitor: DraftMonitor, incident: z.string() });
 
-/** The incident of a monitor that goes on. */
 async function openIncident(meant: string, context: WriteContext) {
-  const monitor = await knownMonitor(meant, context);
+  const monitor = await draftMonitor(meant, context);
   const incident = context.incidents.openOf(monitor.id);
   if (incident !== undefined) return { monitor, incident };
   throw new CommandError(
@@ -18,14 +17,13 @@ async function openIncident(meant: string, context: WriteContext) {
   );
 }
 
-/** Says who came first. */
-const saidBefore = (title: string, label: string, atMs: number): Card => ({
+/** Names the person who came first. */
+const alreadyDoneCard = (title: string, label: string, atMs: number): Card => ({
   tone: 'info',
   title,
   parts: [factsPart({ label, value: { atMs } })],
 });
 
-/** Somebody looks after it. */
 export const acknowledgeIncident = writingTool({
   name: 'acknowledge_incident',
   title: 'Acknowledge an incident',
@@ -33,7 +31,7 @@ export const acknowledgeIncident = writingTool({
     'Acknowledges the ongoing incident of one monitor for the person who asks, in every channel that shows it.',
   right: 'anyone',
   input: z.object({ monitor: monitorField }),
-  draft: OfIncident,
+  draft: IncidentDraft,
   prepare: ({ monitor }, context) => openIncident(monitor, context),
   summary: ({ monitor }) => ({
     title: `Acknowledge the incident of ${titleOf(monitor)}?`,
@@ -44,20 +42,19 @@ export const acknowledgeIncident = writingTool({
     const by = shortened(person.name, 80);
     const before = await incidents.mark(incident, 'acknowledged', (atMs) => ({ by, atMs }));
     if (before) {
-      return saidBefore(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
+      return alreadyDoneCard(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
     }
     return textCard('good', `${by} acknowledged the incident of ${titleOf(monitor)}`);
   },
 });
 
-/** New outages of the same monitor wait for an hour. */
 export const snoozeIncident = writingTool({
   name: 'snooze_incident',
   title: 'Snooze a monitor for an hour',
   description: 'Holds back alerts about new outages of one monitor that is down for an hour.',
   right: 'anyone',
   input: z.object({ monitor: monitorField }),
-  draft: OfIncident,
+  draft: IncidentDraft,
   prepare: ({ monitor }, context) => openIncident(monitor, context),
   summary: ({ monitor }) => ({
     title: `Snooze ${titleOf(monitor)} for an hour?`,
@@ -69,7 +66,7 @@ export const snoozeIncident = writingTool({
       newSnooze(person.name, atMs),
     );
     if (before) {
-      return saidBefore(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
+      return alreadyDoneCard(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
     }
     return textCard('good', `${titleOf(monitor)} is snoozed for an hour`);
   },
@@ -78,7 +75,6 @@ export const snoozeIncident = writingTool({
 const NO_INCIDENT =
   'This thread does not belong to an alert, so there is no incident to add a note to.';
 
-/** Kept with what the thread is about. */
 export const noteIncident = writingTool({
   name: 'note_incident',
   title: 'Add a note to an incident',

@@ -4,15 +4,14 @@ import { counted, shortened } from '../shared/text-format.ts';
 import { findMonitor, offered, pageOf } from './monitors.ts';
 import { isoTime, limitField, monitorField, tool } from './tool.ts';
 
-const standardLimit = 20;
+const DEFAULT_LIMIT = 20;
 
-/** The last checks of a monitor, one by one. */
 export const listCheckResults = tool({
   name: 'list_check_results',
   title: 'List the last checks of a monitor',
   description:
     'Lists the last checks of one monitor (heartbeat: signals), newest first: passed or why not, and response time.',
-  input: z.object({ monitor: monitorField, limit: limitField(100, standardLimit) }),
+  input: z.object({ monitor: monitorField, limit: limitField(100, DEFAULT_LIMIT) }),
   output: z.object({
     as_of: z.string(),
     monitor_id: z.string(),
@@ -25,7 +24,7 @@ export const listCheckResults = tool({
     found: checksInWords(results),
     page: pageOf({ id }),
   }),
-  async run({ monitor: meant, limit = standardLimit }, { monitoring, nowMs, signal }) {
+  async run({ monitor: meant, limit = DEFAULT_LIMIT }, { monitoring, nowMs, signal }) {
     const { id, name } = findMonitor(await monitoring.list({ signal }), meant);
     const results = await offered('single checks', monitoring.results(id, { limit, signal }));
     return { as_of: isoTime(nowMs), monitor_id: id, monitor: shortened(name, 200), results };

@@ -1,33 +1,32 @@
 import { z } from 'zod';
 import { shortened } from '../shared/text-format.ts';
 import { findMonitor, offered } from './monitors.ts';
+import { incidentTimes } from './read-model.ts';
 import { ReportedIncident, reportedIncidentsIn } from './reported-alerts.ts';
-import { timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
+import { type TimeSpan, timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
 import { isoTime, limitField, monitorField, tool } from './tool.ts';
 
-const STANDARD = '7d';
-const standardLimit = 20;
+const DEFAULT_SPAN = '7d';
+const DEFAULT_LIMIT = 20;
 
-/** As many as the service gives at once, to be summed up. */
+/** The service's limits for one list. */
 const MAX_OF_ONE = 100;
 const MAX_OF_ALL = 1_000;
 const MAX_MONITORS = 20;
 
-/** A time in which a monitor was down, as results have it. */
 const FoundIncident = z.object({
   monitor_id: z.string(),
   monitor: z.string(),
   started_at: z.string(),
-  /** Absent while it goes on. */
+  /** Absent while it is ongoing. */
   ended_at: z.string().optional(),
-  /** In all, so far while it goes on. */
+  /** Until now while it is ongoing. */
   lasted_seconds: z.number(),
   cause: z.string(),
   outcome: z.string(),
 });
 type FoundIncident = z.infer<typeof FoundIncident>;
 
-/** Outages of a time span. */
 export const listIncidents = tool({
   name: 'list_incidents',
   title: 'List incidents',
@@ -35,18 +34,18 @@ export const listIncidents = tool({
     'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, and totals by monitor. For all monitors, also lists alerts from other systems in this channel.',
   input: z.object({
     monitor: monitorField.optional(),
-    ...timeSpanFields(STANDARD),
-    limit: limitField(100, standardLimit),
+    ...timeSpanFields(DEFAULT_SPAN),
+    limit: limitField(100, DEFAULT_LIMIT),
   }),
   output: z.object({
     from: z.string(),
     to: z.string(),
     /** In the time span; `incidents` are the newest of them. */
     total: z.int(),
-    /** False where older ones may be missing, since not all are kept or listed. */
+    /** False if older ones may be missing. */
     complete: z.boolean(),
     incidents: z.array(FoundIncident),
-    /** Those with the most time down within the span first. */
+    /** Most downtime first. */
     by_monitor: z.array(
       z.object({
         monitor_id: z.string(),
@@ -57,41 +56,34 @@ export const listIncidents = tool({
         longest_seconds: z.number(),
       }),
     ),
-    /** When alerts fired that other systems report to this channel, as far as that is kept; some of them, newest first. */
+    /** Incidents of alerts from other systems in this channel, as far as they are kept; the newest of them. */
     reported_alerts: z.object({ total: z.int(), incidents: z.array(ReportedIncident) }).optional(),
   }),
-  what: (asked) => {
-    const of = asked.monitor === undefined ? '' : ` of ${shortened(asked.monitor, 60)}`;
-    return `incidents${of} in ${timeSpanInWords(asked, STANDARD)}`;
-  },
-  account: ({ total, complete, to }, { monitor, ...asked }) => ({
-    what: `incidents${monitor === undefined ? '' : ` of ${shortened(monitor, 60)}`} in ${timeSpanInWords(asked, STANDARD)}`,
+  what: whatOf,
+  account: ({ total, complete, to }, input) => ({
+    what: whatOf(input),
     found: `${complete ? total : `at least ${total}`}, until ${to.slice(11, 16)} UTC`,
     page: '/status',
   }),
-  async run({ monitor: meant, limit = standardLimit, ...asked }, context) {
+  async run({ monitor: meant, limit = DEFAULT_LIMIT, ...wanted }, context) {
     const { monitoring, reported, nowMs, signal } = context;
-    const span = timeSpanOf(asked, STANDARD, nowMs);
+    const span = timeSpanOf(wanted, DEFAULT_SPAN, nowMs);
     const range = { from: isoTime(span.fromMs), to: isoTime(span.toMs) };
     const one =
       meant === undefined ? undefined : findMonitor(await monitoring.list({ signal }), meant);
+    const query = one ? { monitor: one.id, limit: MAX_OF_ONE } : { limit: MAX_OF_ALL };
     const { incidents, total, complete } = await offered(
       'incidents',
-      monitoring.incidentList({
-        ...range,
-        ...(one ? { monitor: one.id, limit: MAX_OF_ONE } : { limit: MAX_OF_ALL }),
-        signal,
-      }),
+      monitoring.incidentList({ ...range, ...query, signal }),
     );
     const found = incidents.map((incident): FoundIncident => {
-      const startedMs = Date.parse(incident.started_at);
-      const endedMs = incident.ended_at === null ? nowMs : Date.parse(incident.ended_at);
+      const { lastedMs } = incidentTimes(incident, nowMs);
       return {
         monitor_id: one?.id ?? incident.monitor ?? '',
         monitor: shortened(one?.name ?? incident.name ?? '', 200),
         started_at: incident.started_at,
-        ...(incident.ended_at !== null && { ended_at: incident.ended_at }),
-        lasted_seconds: seconds(endedMs - startedMs),
+        ended_at: incident.ended_at ?? undefined,
+        lasted_seconds: seconds(lastedMs),
         cause: shortened(incident.cause, 300),
         outcome: incident.outcome,
       };
@@ -102,42 +94,46 @@ export const listIncidents = tool({
       total,
       complete,
       incidents: found.slice(0, limit),
-      by_monitor: byMonitor(found, { ...span, nowMs }).slice(0, MAX_MONITORS),
-      ...(fired.length > 0 && {
-        reported_alerts: { total: fired.length, incidents: fired.slice(0, limit) },
-      }),
+      by_monitor: byMonitor(found, span).slice(0, MAX_MONITORS),
+      reported_alerts:
+        fired.length > 0 ? { total: fired.length, incidents: fired.slice(0, limit) } : undefined,
     };
   },
 });
 
+function whatOf({
+  monitor,
+  ...span
+}: { monitor?: string } & Parameters<typeof timeSpanInWords>[0]) {
+  const of = monitor === undefined ? '' : ` of ${shortened(monitor, 60)}`;
+  return `incidents${of} in ${timeSpanInWords(span, DEFAULT_SPAN)}`;
+}
+
 const seconds = (ms: number) => Math.max(0, Math.round(ms / 1000));
 
-function byMonitor(
-  incidents: readonly FoundIncident[],
-  { fromMs, toMs, nowMs }: { fromMs: number; toMs: number; nowMs: number },
-) {
+function byMonitor(incidents: readonly FoundIncident[], { fromMs, toMs }: TimeSpan) {
   const sums = new Map<
     string,
-    { monitor: string; incidents: number; downMs: number; longest: number }
+    { monitor: string; incidents: number; downMs: number; longestSeconds: number }
   >();
-  for (const { monitor_id, monitor, started_at, ended_at, lasted_seconds } of incidents) {
-    const endedMs = ended_at === undefined ? nowMs : Date.parse(ended_at);
-    const downMs = Math.min(endedMs, toMs) - Math.max(Date.parse(started_at), fromMs);
-    const sum = sums.get(monitor_id) ?? { monitor, incidents: 0, downMs: 0, longest: 0 };
+  for (const { monitor_id, monitor, started_at, ended_at = null, lasted_seconds } of incidents) {
+    const times = incidentTimes({ started_at, ended_at }, toMs);
+    const downMs = Math.max(0, times.toMs - Math.max(times.fromMs, fromMs));
+    const sum = sums.get(monitor_id) ?? { monitor, incidents: 0, downMs: 0, longestSeconds: 0 };
     sums.set(monitor_id, {
       monitor,
       incidents: sum.incidents + 1,
-      downMs: sum.downMs + Math.max(0, downMs),
-      longest: Math.max(sum.longest, lasted_seconds),
+      downMs: sum.downMs + downMs,
+      longestSeconds: Math.max(sum.longestSeconds, lasted_seconds),
     });
   }
   return [...sums]
     .sort(([, a], [, b]) => b.downMs - a.downMs)
-    .map(([monitor_id, { monitor, incidents: count, downMs, longest }]) => ({
+    .map(([monitor_id, sum]) => ({
       monitor_id,
-      monitor,
-      incidents: count,
-      down_seconds: seconds(downMs),
-      longest_seconds: longest,
+      monitor: sum.monitor,
+      incidents: sum.incidents,
+      down_seconds: seconds(sum.downMs),
+      longest_seconds: sum.longestSeconds,
     }));
 }

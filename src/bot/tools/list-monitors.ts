@@ -1,67 +1,14 @@
 import { z } from 'zod';
-import { CheckType, MAX_PARENTS, type Monitor } from '../../contracts/monitoring.ts';
+import { CheckType, type Monitor } from '../../contracts/monitoring.ts';
 import { matches } from '../channels/channels.ts';
+import { sortByUrgency, urgencyOf } from '../incidents/monitor-order.ts';
 import { isDegraded, isDown, isPending, isSilenced, isUp } from '../shared/status.ts';
-import { shownTarget } from '../shared/target-link.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { byUrgency, urgency } from './monitors.ts';
+import { MonitorView, monitorView } from './read-model.ts';
 import { firingAlerts, ReportedAlertState } from './reported-alerts.ts';
 import { asOf, isoTime, limitField, tool } from './tool.ts';
 
-/** A monitor with its live status, as results have it. */
-export const MonitorState = z.object({
-  id: z.string(),
-  name: z.string(),
-  check_type: z.string(),
-  target: z.string(),
-  status: z.string(),
-  created_at: z.string().optional(),
-  /** Since when that is its status. */
-  since: z.string().optional(),
-  /** Why it is not UP. */
-  reason: z.string().optional(),
-  last_checked_at: z.string().optional(),
-  /** How long the last check took. */
-  response_time_ms: z.number().optional(),
-  /** It goes up and down all the time. */
-  flapping: z.boolean().optional(),
-  /** A heartbeat whose job has said nothing yet. */
-  waiting_for_first_ping: z.boolean().optional(),
-  /** Nothing has been learned of it for longer than two intervals. */
-  stale: z.boolean().optional(),
-  /** Ids of what it needs to be well. */
-  depends_on: z.array(z.string()).optional(),
-});
-export type MonitorState = z.infer<typeof MonitorState>;
-
-const MAX_NAME = 200;
-const MAX_REASON = 300;
-
-/** A monitor as results have it; what is not known is left out. Pure. */
-export function stateOf(monitor: Monitor): MonitorState {
-  const { id, name, check_type, target, status, created_at } = monitor;
-  const { status_changed_at, status_reason } = monitor;
-  const { last_checked_at, response_time_ms, flapping, waiting_for_first_ping, stale } = monitor;
-  const { depends_on = [] } = monitor;
-  return {
-    id,
-    name: shortened(name, MAX_NAME),
-    check_type,
-    target: shortened(shownTarget(target), MAX_NAME),
-    status,
-    ...(created_at !== undefined && { created_at }),
-    ...(status_changed_at !== undefined && { since: status_changed_at }),
-    ...(status_reason !== undefined && { reason: shortened(status_reason, MAX_REASON) }),
-    ...(last_checked_at != null && { last_checked_at }),
-    ...(response_time_ms != null && { response_time_ms }),
-    ...(flapping && { flapping }),
-    ...(waiting_for_first_ping && { waiting_for_first_ping }),
-    ...(stale && { stale }),
-    ...(depends_on.length > 0 && { depends_on: depends_on.slice(0, MAX_PARENTS) }),
-  };
-}
-
-/** What monitors are listed by, as people say it. */
+/** Filters by status, with their words. */
 const STATUS = {
   down: { is: isDown, words: 'down' },
   degraded: { is: isDegraded, words: 'degraded' },
@@ -72,10 +19,13 @@ const STATUS = {
 } as const;
 
 const SORT = ['urgency', 'name', 'slowest', 'latest_change', 'newest'] as const;
+type SortOrder = (typeof SORT)[number];
 
-const standardLimit = 20;
+const DEFAULT_LIMIT = 20;
 
-/** All monitors, or some of them. */
+/** Status names in the counts: a service may have as many as monitors. */
+const MAX_STATUSES = 20;
+
 export const listMonitors = tool({
   name: 'list_monitors',
   title: 'List monitors',
@@ -95,20 +45,20 @@ export const listMonitors = tool({
       .describe(
         'urgency (default): down first. slowest: by last response time. latest_change: by last status change. newest: by creation.',
       ),
-    limit: limitField(50, standardLimit),
+    limit: limitField(50, DEFAULT_LIMIT),
     offset: z.int().min(0).max(100_000).optional().describe('How many to skip.'),
   }),
   output: z.object({
     as_of: z.string(),
-    /** Of all there are. */
+    /** All monitors. */
     total: z.int(),
     by_status: z.record(z.string(), z.int()),
-    /** Those that were asked for; `monitors` are some of them. */
+    /** Monitors that match the filters; `monitors` is one page of them. */
     matching: z.int(),
-    monitors: z.array(MonitorState),
-    /** For the next ones; absent when these are the last. */
+    monitors: z.array(MonitorView),
+    /** Absent on the last page. */
     next_offset: z.int().optional(),
-    /** Alerts that other systems report to this channel and that fire, of the status and text asked for; some of them. */
+    /** Firing alerts from other systems in this channel that match the filters; `alerts` is the first page of them. */
     reported_alerts: z.object({ total: z.int(), alerts: z.array(ReportedAlertState) }).optional(),
   }),
   what: ({ status, text, check_type, flapping }) => {
@@ -128,66 +78,71 @@ export const listMonitors = tool({
     const firing = reported_alerts ? `, ${counted(reported_alerts.total, 'alert')} FIRING` : '';
     return { found: `${found || 'none'}${firing}, ${asOf(Date.parse(as_of))}`, page: '/status' };
   },
-  async run(asked, { monitoring, reported, nowMs, signal }) {
-    const { status, text, check_type, flapping, sort = 'urgency' } = asked;
-    const { limit = standardLimit, offset = 0 } = asked;
+  async run(filter, { monitoring, reported, nowMs, signal }) {
+    const { status, text, check_type, flapping, sort = 'urgency' } = filter;
+    const { limit = DEFAULT_LIMIT, offset = 0 } = filter;
     const all = await monitoring.list({ signal });
-    const found = all.filter(
-      (monitor) =>
-        (status === undefined || STATUS[status].is(monitor)) &&
-        (text === undefined || matches(monitor, text)) &&
-        (check_type === undefined ||
-          monitor.check_type.toLowerCase() === check_type.toLowerCase()) &&
-        (flapping === undefined || (monitor.flapping ?? false) === flapping),
-    );
+    const matching = all.filter((monitor) => isMatch(monitor, filter));
     const next = offset + limit;
-    // What is asked of checks alone is not about them.
+    // Filters that only fit checks leave reported alerts out.
     const isOfChecks = check_type !== undefined || flapping !== undefined || sort === 'slowest';
     const firing = reported && !isOfChecks ? firingAlerts(reported(), { status, text }) : [];
     return {
       as_of: isoTime(nowMs),
       total: all.length,
       by_status: countsOf(all),
-      matching: found.length,
-      monitors: ordered(found, sort).slice(offset, next).map(stateOf),
-      ...(next < found.length && { next_offset: next }),
-      ...(firing.length > 0 && {
-        reported_alerts: { total: firing.length, alerts: firing.slice(0, limit) },
-      }),
+      matching: matching.length,
+      monitors: sorted(matching, sort).slice(offset, next).map(monitorView),
+      next_offset: next < matching.length ? next : undefined,
+      reported_alerts:
+        firing.length > 0 ? { total: firing.length, alerts: firing.slice(0, limit) } : undefined,
     };
   },
 });
 
-/** What they are sorted by, the newest first. */
-const TIMES: Partial<Record<(typeof SORT)[number], (monitor: Monitor) => string | undefined>> = {
-  latest_change: ({ status_changed_at }) => status_changed_at,
-  newest: ({ created_at }) => created_at,
-};
-
-function ordered(monitors: readonly Monitor[], sort: (typeof SORT)[number]): Monitor[] {
-  if (sort === 'slowest') {
-    const timeOf = ({ response_time_ms }: Monitor) => response_time_ms ?? -1;
-    return [...monitors].sort((a, b) => timeOf(b) - timeOf(a));
-  }
-  const momentOf = TIMES[sort];
-  if (momentOf) {
-    const ms = (monitor: Monitor) => Date.parse(momentOf(monitor) ?? '') || 0;
-    return [...monitors].sort((a, b) => ms(b) - ms(a));
-  }
-  const urgent = byUrgency(monitors);
-  return sort === 'name' ? urgent.sort((a, b) => a.name.localeCompare(b.name, 'en')) : urgent;
+function isMatch(
+  monitor: Monitor,
+  {
+    status,
+    text,
+    check_type,
+    flapping,
+  }: { status?: keyof typeof STATUS; text?: string; check_type?: string; flapping?: boolean },
+): boolean {
+  return (
+    (status === undefined || STATUS[status].is(monitor)) &&
+    (text === undefined || matches(monitor, text)) &&
+    (check_type === undefined || monitor.check_type.toLowerCase() === check_type.toLowerCase()) &&
+    (flapping === undefined || (monitor.flapping ?? false) === flapping)
+  );
 }
 
-/** Statuses that are counted by name: a service may have as many as it has monitors. */
-const MAX_STATUSES = 20;
+function sorted(monitors: readonly Monitor[], sort: SortOrder): Monitor[] {
+  const descending = (rankOf: (monitor: Monitor) => number) =>
+    [...monitors].sort((a, b) => rankOf(b) - rankOf(a));
+  const timeOf = (text: string | undefined) => Date.parse(text ?? '') || 0;
+  switch (sort) {
+    case 'slowest':
+      return descending(({ response_time_ms }) => response_time_ms ?? -1);
+    case 'latest_change':
+      return descending(({ status_changed_at }) => timeOf(status_changed_at));
+    case 'newest':
+      return descending(({ created_at }) => timeOf(created_at));
+    case 'name':
+      return sortByUrgency(monitors).sort((a, b) => a.name.localeCompare(b.name, 'en'));
+    case 'urgency':
+      return sortByUrgency(monitors);
+  }
+}
 
 function countsOf(monitors: readonly Monitor[]): Record<string, number> {
   const counts = new Map<string, number>();
   for (const { status } of monitors) counts.set(status, (counts.get(status) ?? 0) + 1);
   const named = new Map<string, number>();
-  for (const [status, count] of [...counts].sort(
-    ([a], [b]) => urgency({ status: a }) - urgency({ status: b }),
-  )) {
+  const urgentFirst = [...counts].sort(
+    ([a], [b]) => urgencyOf({ status: a }) - urgencyOf({ status: b }),
+  );
+  for (const [status, count] of urgentFirst) {
     const word = shortened(status, 40);
     const name = named.has(word) || named.size < MAX_STATUSES ? word : 'other';
     named.set(name, (named.get(name) ?? 0) + count);

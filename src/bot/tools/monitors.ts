@@ -4,13 +4,12 @@ import type { Monitor } from '../../contracts/monitoring.ts';
 import { orAborted } from '../../contracts/or-aborted.ts';
 import { matches } from '../channels/channels.ts';
 import { CommandError } from '../shared/errors.ts';
-import { isDown, isPaused, isUp } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 
-/** Monitors that are named where several match. */
+/** Monitors that an error names if several match. */
 const MAX_NAMED = 10;
 
-/** The monitor that is meant: by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
+/** Finds a monitor by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
 export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
   const byId = monitors.find(({ id }) => id === meant);
   if (byId) return byId;
@@ -31,20 +30,19 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
   );
 }
 
-/** A list is as good as a new one for so long. */
 const SHARED_LIST_MS = 10_000;
 
-/** A client for one answer: its look-ups share one list, since each finds its monitor by name. A check ends that. */
+/** A client for one answer: its look-ups share one list, because each finds its monitor by name. A new check discards it. */
 export function withSharedList(monitoring: MonitoringClient): MonitoringClient {
   let latest: { list: Promise<Monitor[]>; atMs: number } | undefined;
   return {
     ...monitoring,
     async list(options = {}) {
       if (!latest || performance.now() - latest.atMs > SHARED_LIST_MS) {
-        const asked = { list: monitoring.list(options), atMs: performance.now() };
-        latest = asked;
-        asked.list.catch(() => {
-          if (latest === asked) latest = undefined;
+        const request = { list: monitoring.list(options), atMs: performance.now() };
+        latest = request;
+        request.list.catch(() => {
+          if (latest === request) latest = undefined;
         });
       }
       return await (options.signal ? orAborted(latest.list, options.signal) : latest.list);
@@ -57,17 +55,17 @@ export function withSharedList(monitoring: MonitoringClient): MonitoringClient {
   };
 }
 
-/** What the contract does not have, another service need not offer: then `undefined`. */
-export async function ifOffered<T>(asked: Promise<T>): Promise<T | undefined> {
-  return await asked.catch((error: unknown) => {
+/** `undefined` if the service doesn't offer this: the contract is smaller than ours. */
+export async function ifOffered<T>(request: Promise<T>): Promise<T | undefined> {
+  return await request.catch((error: unknown) => {
     if (error instanceof StatusError && [404, 405, 501].includes(error.status)) return undefined;
     throw error;
   });
 }
 
-/** The same where nothing can be told without: then a `CommandError` that says so. */
-export async function offered<T>(what: string, asked: Promise<T>): Promise<T> {
-  const found = await ifOffered(asked);
+/** Throws a `CommandError` if the service doesn't offer this. */
+export async function offered<T>(what: string, request: Promise<T>): Promise<T> {
+  const found = await ifOffered(request);
   if (found !== undefined) return found;
   throw new CommandError(
     `The monitoring service does not offer ${what}, or the monitor was just removed.`,
@@ -76,21 +74,3 @@ export async function offered<T>(what: string, asked: Promise<T>): Promise<T> {
 
 /** The page of the console that shows a monitor. */
 export const pageOf = ({ id }: { id: string }) => `/status#/${encodeURIComponent(id)}`;
-
-/** DOWN first, then whatever else is not UP, then UP, then paused; by name within. Pure. */
-export function byUrgency(monitors: readonly Monitor[]): Monitor[] {
-  return monitors
-    .map((monitor) => ({ monitor, rank: urgency(monitor) }))
-    .sort(
-      ({ monitor: a, rank }, { monitor: b, rank: other }) =>
-        rank - other || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
-    )
-    .map(({ monitor }) => monitor);
-}
-
-/** How soon somebody has to know of a status: the less, the sooner. Pure. */
-export function urgency(of: { status: string }): number {
-  if (isDown(of)) return of.status.toUpperCase() === 'DOWN' ? 0 : 1;
-  if (isPaused(of)) return 4;
-  return isUp(of) ? 3 : 2;
-}

@@ -19,7 +19,7 @@ const optional = (max: number, description: string) => text(max, description).op
 const StartTls = CertificateConfig.shape.starttls.unwrap().exclude(['none']);
 const RecordType = DnsConfig.shape.record_type.unwrap();
 
-/** What people and models say of a monitor that is to be made. */
+/** A new monitor as people and models describe it. */
 export const NewMonitor = z.object({
   target: text(
     2048,
@@ -58,25 +58,20 @@ export const NewMonitor = z.object({
 });
 export type NewMonitor = z.output<typeof NewMonitor>;
 
-/** How a monitor of one type of check is made. */
 interface NewType {
-  /** Inputs that go with this type alone; one that is given chooses it. */
+  /** Inputs that only this type has; using one chooses the type. */
   inputs: ReadonlyArray<
     Exclude<keyof NewMonitor, 'target' | 'name' | 'type' | 'interval' | 'timeout'>
   >;
-  /** Throws `CommandError` for inputs that are wrong or missing. */
+  /** Throws a `CommandError` for wrong or missing inputs. */
   monitor(input: NewMonitor): MonitorCreateInput;
 }
 
-/** The types of check of the contract, each with what it takes. */
 export const TYPES: Record<CheckType, NewType> = {
   HTTP: {
     inputs: ['json'],
     monitor(input) {
-      const config = {
-        ...probeTimes(input),
-        ...(input.json !== undefined && { json: input.json }),
-      };
+      const config = { ...probeTimes(input), json: input.json };
       return { check_type: 'HTTP', ...pageOf(input), config };
     },
   },
@@ -98,8 +93,7 @@ export const TYPES: Record<CheckType, NewType> = {
     inputs: ['record'],
     monitor(input) {
       const target = hostOf(input.target);
-      const record = input.record === undefined ? {} : { record_type: input.record };
-      const config = { ...probeTimes(input), ...record };
+      const config = { ...probeTimes(input), record_type: input.record };
       return { check_type: 'DNS', name: input.name ?? target, target, config };
     },
   },
@@ -117,9 +111,9 @@ export const TYPES: Record<CheckType, NewType> = {
       const { send, expect } = input;
       const config = {
         ...probeTimes(input),
-        ...(send !== undefined && { send }),
-        ...(expect !== undefined && { expect }),
-        ...(scheme.toLowerCase() === 'tls' && { tls: true }),
+        send,
+        expect,
+        tls: scheme.toLowerCase() === 'tls' || undefined,
       };
       return { check_type: 'TCP', name: input.name ?? target, target, config };
     },
@@ -129,11 +123,7 @@ export const TYPES: Record<CheckType, NewType> = {
     monitor(input) {
       const { days, starttls } = input;
       const target = hostOf(input.target, 'host');
-      const config = {
-        ...probeTimes(input),
-        ...(days !== undefined && { days_left: days }),
-        ...(starttls !== undefined && { starttls }),
-      };
+      const config = { ...probeTimes(input), days_left: days, starttls };
       return { check_type: 'CERTIFICATE', name: input.name ?? target, target, config };
     },
   },
@@ -143,23 +133,23 @@ export const TYPES: Record<CheckType, NewType> = {
       const { target, name = target, interval, cron, grace } = input;
       refuseUnfitTimes(input);
       const config = {
-        ...(interval !== undefined && { period_seconds: interval }),
-        ...(cron !== undefined && { cron }),
-        ...(input.zone !== undefined && { timezone: zoneIn(input.zone) }),
-        ...(grace !== undefined && { grace_seconds: grace }),
+        period_seconds: interval,
+        cron,
+        timezone: input.zone === undefined ? undefined : zoneIn(input.zone),
+        grace_seconds: grace,
       };
       return { check_type: 'HEARTBEAT', name, target, config };
     },
   },
 };
 
-/** The monitor as the service takes it. Throws `CommandError` for inputs that do not go together. Pure. */
+/** The monitor for the service. Throws a `CommandError` for inputs that don't go together. Pure. */
 export function monitorOf(input: NewMonitor): MonitorCreateInput {
-  const given = CheckType.options.flatMap((type) =>
+  const typed = CheckType.options.flatMap((type) =>
     TYPES[type].inputs.filter((name) => input[name] !== undefined).map((name) => ({ type, name })),
   );
-  const type = input.type ?? given[0]?.type ?? typeByTarget(input.target);
-  const other = given.find((each) => each.type !== type);
+  const type = input.type ?? typed[0]?.type ?? typeByTarget(input.target);
+  const other = typed.find((each) => each.type !== type);
   if (other) {
     throw new CommandError(
       `“${other.name}” works with type=${other.type}, not with type=${type}.`,
@@ -168,21 +158,24 @@ export function monitorOf(input: NewMonitor): MonitorCreateInput {
       },
     );
   }
-  return TYPES[type].monitor(input);
+  const monitor = TYPES[type].monitor(input);
+  // A setting that is undefined must not hide a default.
+  const config = Object.entries(monitor.config ?? {}).filter(([, value]) => value !== undefined);
+  return { ...monitor, config: Object.fromEntries(config) } as MonitorCreateInput;
 }
 
-/** A host and a port, with or without a scheme that says that no page is meant. */
+/** A scheme without web pages. */
 const HOST_WITH_SCHEME = /^(tcp|tls):\/\/(.*)$/i;
 
-/** Ports of services that serve no pages: mail, shells, directories, databases, queues and caches. Source: IANA port registry. */
+/** Ports of mail, shells, directories, databases, queues and caches. Source: IANA port registry. */
 const NOT_WEB = new Set([
   ...[21, 22, 23, 25, 53, 110, 143, 389, 445, 465, 587, 636, 853, 993, 995, 1433, 1521, 1883, 2181],
   ...[3306, 3389, 4222, 5222, 5432, 5672, 6379, 6380, 6432, 8883, 9042, 9092, 11211, 27017],
 ]);
 
 /**
- * What a target means by itself: a page, but for a port where none is. A check of a port finds less wrong than one of a page,
- * so `example.com:8443` stays a page.
+ * The type of a target without other inputs: a page, except on a port that never has one. A check of a page finds more
+ * problems than one of a port, so `example.com:8443` is a page.
  */
 function typeByTarget(target: string): CheckType {
   if (HOST_WITH_SCHEME.test(target)) return 'TCP';
@@ -197,10 +190,7 @@ function probeTimes({ interval, timeout }: NewMonitor) {
       input: 'interval',
     });
   }
-  return {
-    ...(interval !== undefined && { interval_seconds: interval }),
-    ...(timeout !== undefined && { timeout_seconds: timeout }),
-  };
+  return { interval_seconds: interval, timeout_seconds: timeout };
 }
 
 /** Throws a `CommandError` for times that don't go together, or don't go with a heartbeat. */
@@ -243,12 +233,12 @@ function urlOf(target: string): URL {
   return url;
 }
 
-/** Of a page's address its host, with or without the port; checks of names and certificates take no more. */
+/** The host of a page's address; checks of names and certificates need no more. */
 function hostOf(target: string, part: 'hostname' | 'host' = 'hostname'): string {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? urlOf(target)[part] : target;
 }
 
-/** Throws a `CommandError` for an address with a secret in it: what is proposed is stored and shown until it is confirmed. */
+/** Throws a `CommandError` for an address that contains a secret: a proposal is stored and shown. */
 export function refuseSecrets(target: string): void {
   if (maskedTarget(target) === target) return;
   throw new CommandError(

@@ -6,18 +6,17 @@ import { CommandError } from '../shared/errors.ts';
 import type { Right } from '../shared/rights.ts';
 import { isPaused } from '../shared/status.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
-import { factsOf, KnownMonitor, knownMonitor, stillKnown, titleOf } from './known-monitor.ts';
+import { DraftMonitor, draftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { offered } from './monitors.ts';
 import { momentOf } from './time-span.ts';
 import { isoTime, monitorField, type WriteContext, writingTool } from './tool.ts';
 
-/** Everybody watches the same monitors. */
+/** Monitors are shared by all channels. */
 export const mayManage = (to: string): Right => ({ setting: 'mayManage', over: 'shared', to });
 
 const MAX_DAYS = 30;
 const MAX_MS = MAX_DAYS * 86_400_000;
 
-/** No checks until it is resumed, or no alerts until a time. */
 export const pauseMonitor = writingTool({
   name: 'pause_monitor',
   title: 'Pause a monitor',
@@ -29,16 +28,16 @@ export const pauseMonitor = writingTool({
     until: z.string().max(40).optional().describe('Such as 2026-11-20T18:00Z.'),
   }),
   draft: z.object({
-    monitor: KnownMonitor,
-    /** When it was proposed, so that every try plans the same window. */
+    monitor: DraftMonitor,
+    /** Time of the proposal, so that every try plans the same window. */
     fromMs: z.number(),
     untilMs: z.number().optional(),
   }),
   async prepare({ monitor, until }, context) {
     const untilMs = until === undefined ? undefined : endOf(until, context.nowMs);
-    const known = await knownMonitor(monitor, context);
-    refuseIfPaused(known);
-    return { monitor: known, fromMs: context.nowMs, ...(untilMs !== undefined && { untilMs }) };
+    const draft = await draftMonitor(monitor, context);
+    refuseIfPaused(draft);
+    return { monitor: draft, fromMs: context.nowMs, untilMs };
   },
   summary: ({ monitor, untilMs }) => ({
     title: `${untilMs === undefined ? 'Pause' : 'Silence alerts for'} ${titleOf(monitor)}?`,
@@ -51,7 +50,7 @@ export const pauseMonitor = writingTool({
     confirm: untilMs === undefined ? 'Pause' : 'Silence',
   }),
   async carryOut({ monitor, fromMs, untilMs }, context) {
-    await stillKnown(monitor, context);
+    await requireUnchanged(monitor, context);
     if (untilMs === undefined) return await pause(monitor, context.monitoring);
     if (untilMs <= context.nowMs) throw new CommandError('That time has passed. Ask again.');
     return await silence({ monitor, fromMs, untilMs }, context);
@@ -70,17 +69,14 @@ function endOf(until: string, nowMs: number): number {
   return ms;
 }
 
-/** Throws a `CommandError` for a monitor that is paused. */
-export function refuseIfPaused(monitor: Pick<KnownMonitor, 'name' | 'status'>): void {
+export function refuseIfPaused(monitor: Pick<DraftMonitor, 'name' | 'status'>): void {
   if (isPaused(monitor)) throw new CommandError(`${titleOf(monitor)} is already paused.`);
 }
 
-/** What holds for a paused monitor. */
 export const WHILE_PAUSED = 'No checks or alerts until someone resumes it.';
 
-/** Stops the checks of a monitor; resolves to the card that says so. */
 export async function pause(
-  { id }: Pick<KnownMonitor, 'id'>,
+  { id }: Pick<DraftMonitor, 'id'>,
   monitoring: MonitoringClient,
 ): Promise<Card> {
   const paused = await offered('pausing monitors', monitoring.pause(id));
@@ -90,12 +86,12 @@ export async function pause(
   };
 }
 
-/** The button that resumes a monitor; none where its id is too long for a button. */
-export const resumeAction = ({ id }: Pick<KnownMonitor, 'id'>): CardAction[] =>
+/** Empty if the monitor's id is too long for a button. */
+export const resumeAction = ({ id }: Pick<DraftMonitor, 'id'>): CardAction[] =>
   [{ label: 'Resume', command: 'monitor resume', values: { monitor: id } }].filter(isCarried);
 
 async function silence(
-  { monitor, fromMs, untilMs }: { monitor: KnownMonitor; fromMs: number; untilMs: number },
+  { monitor, fromMs, untilMs }: { monitor: DraftMonitor; fromMs: number; untilMs: number },
   { monitoring, nowMs, person }: WriteContext,
 ): Promise<Card> {
   const window = {

@@ -8,39 +8,44 @@ import { changeOfOthers } from './others/change-of-others.ts';
 import { tools } from './registry.ts';
 import type { WritingTool } from './tool.ts';
 
-/** How long a proposal can be confirmed. */
+/** Time to confirm a proposal. */
 export const OPEN_MS = 10 * 60_000;
 
-/** How long it is known that it was, for presses that come late. */
+/** Late presses are explained for this long. */
 const KEEP_MS = 86_400_000;
 
-/** A change that was proposed to a person. */
+/**
+ * A change that was proposed to a person:
+ *
+ * - open, for ten minutes. A new try of its answer replaces it.
+ * - begun, if its tool must not run twice: a second Confirm is refused even if the first one failed.
+ * - ended: confirmed or cancelled, by its person.
+ * - expired, after ten minutes. A day later it is deleted.
+ */
 const Proposal = z.object({
-  /** The name of the tool that would do it, and what it would do. */
+  /** Name of the tool, and the change as its schema `draft` describes it. */
   tool: z.string(),
   draft: z.record(z.string(), z.unknown()),
-  /** The answer under which it is shown. */
+  /** Id of the answer that shows it. */
   answer: z.string(),
   place: z.string(),
-  /** Who asked for it. */
+  /** Id of the person who asked. */
   person: z.string(),
   atMs: z.number(),
-  /** Whether only they see it. */
+  /** True if only that person sees it. */
   private: z.boolean(),
-  /** When it was begun to be done, for what must not be done twice. */
+  /** Only of tools that must not run twice. */
   begunAtMs: z.number().optional(),
-  /** What became of it. */
   end: z.object({ as: z.enum(['confirmed', 'cancelled']), by: z.string() }).optional(),
 });
 export type Proposal = z.infer<typeof Proposal>;
 
-/** What is proposed, before it is kept. */
+/** A change before it is stored. */
 export interface Proposed {
   tool: WritingTool;
   draft: Record<string, unknown>;
 }
 
-/** What waits for a person's Confirm. */
 export type Proposals = ReturnType<typeof createProposals>;
 
 export function createProposals(store: Store) {
@@ -51,15 +56,15 @@ export function createProposals(store: Store) {
     whenCorrupt: 'forget',
   });
 
-  /** As long as they can be confirmed, oldest first. */
+  /** Open proposals, oldest first. */
   async function ofAnswer(answer: string) {
     const all = await collection.list();
-    const own = all.filter(({ document }) => document.answer === answer && isOpen(document));
-    return own.sort((a, b) => a.document.atMs - b.document.atMs || (a.id < b.id ? -1 : 1));
+    const open = all.filter(({ document }) => document.answer === answer && isOpen(document));
+    return open.sort((a, b) => a.document.atMs - b.document.atMs || (a.id < b.id ? -1 : 1));
   }
 
   return {
-    /** Keeps what was proposed in an answer, in place of what another try of it proposed; resolves to their cards. */
+    /** Stores the proposals of an answer and deletes an earlier try's. Resolves to their cards. */
     async keep(
       proposed: readonly Proposed[],
       of: Pick<Proposal, 'answer' | 'person' | 'private'> & { place: Place },
@@ -75,7 +80,7 @@ export function createProposals(store: Store) {
       return cards;
     },
     get: (id: string) => collection.get(id),
-    /** Notes that one begins to be done; false where it was noted before. */
+    /** Marks a proposal as begun; false if it was before. */
     async begin(id: string): Promise<boolean> {
       let isFirst = false;
       await collection.update(id, (current) => {
@@ -84,7 +89,6 @@ export function createProposals(store: Store) {
       });
       return isFirst;
     },
-    /** Keeps what became of one. */
     async end(id: string, end: NonNullable<Proposal['end']>) {
       await collection.update(id, (current) => current && { ...current, end });
     },
@@ -96,10 +100,9 @@ export function createProposals(store: Store) {
   };
 }
 
-/** Whether it waits for somebody still. */
 export const isOpen = ({ end, atMs }: Proposal) => !end && atMs > Date.now() - OPEN_MS;
 
-/** The tool of a proposal; none of a version that had another one. */
+/** The tool of a proposal; `undefined` if this version has no such tool. */
 export function writingTool({ tool: name }: Pick<Proposal, 'tool'>): WritingTool | undefined {
   if (name.includes('__')) return changeOfOthers;
   const tool = tools.find((one) => one.name === name);
@@ -119,7 +122,7 @@ export function assertShownWhole(tool: WritingTool, draft: Record<string, unknow
   }
 }
 
-/** What a person reads before they confirm it: made from what is stored, and from nothing else. */
+/** The confirmation card. It depends only on the stored draft. */
 export function proposalCard(id: string, tool: WritingTool, draft: Record<string, unknown>): Card {
   const { title, facts, code, confirm, actions = [] } = tool.summary(draft);
   const values = { proposal: id };

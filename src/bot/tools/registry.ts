@@ -14,7 +14,7 @@ import { removeMonitor } from './remove-monitor.ts';
 import { resumeMonitor } from './resume-monitor.ts';
 import type { Tool } from './tool.ts';
 
-/** Every tool there is, in the order in which they are offered. */
+/** All tools, in the order in which they are offered. */
 export const tools: readonly Tool[] = [
   listMonitors,
   getMonitor,
@@ -34,6 +34,5 @@ export const tools: readonly Tool[] = [
   noteIncident,
 ];
 
-/** Those that can be asked where there is a channel, or where there is none. */
 export const toolsFor = ({ hasPlace }: { hasPlace: boolean }): readonly Tool[] =>
   tools.filter(({ ofPlace }) => hasPlace || !ofPlace);

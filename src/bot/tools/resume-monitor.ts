@@ -3,23 +3,22 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { type Card, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { isPaused } from '../shared/status.ts';
-import { factsOf, KnownMonitor, knownMonitor, stillKnown, titleOf } from './known-monitor.ts';
+import { DraftMonitor, draftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { offered } from './monitors.ts';
 import { mayManage } from './pause-monitor.ts';
 import { monitorField, writingTool } from './tool.ts';
 
-/** Starts the checks of a paused monitor again. */
 export const resumeMonitor = writingTool({
   name: 'resume_monitor',
   title: 'Resume a monitor',
   description: 'Resumes the checks of one paused monitor.',
   right: mayManage('resume monitors'),
   input: z.object({ monitor: monitorField }),
-  draft: z.object({ monitor: KnownMonitor }),
+  draft: z.object({ monitor: DraftMonitor }),
   async prepare({ monitor }, context) {
-    const known = await knownMonitor(monitor, context);
-    refuseUnlessPaused(known);
-    return { monitor: known };
+    const draft = await draftMonitor(monitor, context);
+    refuseUnlessPaused(draft);
+    return { monitor: draft };
   },
   summary: ({ monitor }) => ({
     title: `Resume ${titleOf(monitor)}?`,
@@ -27,20 +26,18 @@ export const resumeMonitor = writingTool({
     confirm: 'Resume',
   }),
   async carryOut({ monitor }, context) {
-    await stillKnown(monitor, context);
+    await requireUnchanged(monitor, context);
     return await resume(monitor, context.monitoring);
   },
 });
 
-/** Throws a `CommandError` for a monitor that isn't paused. */
-export function refuseUnlessPaused(monitor: Pick<KnownMonitor, 'name' | 'status'>): void {
+export function refuseUnlessPaused(monitor: Pick<DraftMonitor, 'name' | 'status'>): void {
   if (isPaused(monitor)) return;
   throw new CommandError(`${titleOf(monitor)} isn't paused. It is ${monitor.status} now.`);
 }
 
-/** Starts the checks of a monitor again; resolves to the card that says so. */
 export async function resume(
-  { id }: Pick<KnownMonitor, 'id'>,
+  { id }: Pick<DraftMonitor, 'id'>,
   monitoring: MonitoringClient,
 ): Promise<Card> {
   const resumed = await offered('resuming monitors', monitoring.resume(id));

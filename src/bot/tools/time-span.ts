@@ -4,11 +4,11 @@ import { CommandError } from '../shared/errors.ts';
 
 const DAY_MS = 86_400_000;
 
-/** As long as the monitoring service keeps anything. */
+/** The monitoring service deletes older data. */
 const MAX_DAYS = 400;
 const MAX_MS = MAX_DAYS * DAY_MS;
 
-/** The fields of a tool that looks at a time; `standard` is what it looks at when none is given. */
+/** The input fields of a tool that reads a time span, with its default. */
 export const timeSpanFields = (standard: string) => ({
   last: z
     .string()
@@ -27,20 +27,23 @@ export const timeSpanFields = (standard: string) => ({
     .describe('End, with "from"; default now. A date includes that day.'),
 });
 
-interface Asked {
-  last?: string | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
+interface SpanInput {
+  last?: string;
+  from?: string;
+  to?: string;
 }
 
-/** A time that is looked at. */
 export interface TimeSpan {
   fromMs: number;
   toMs: number;
 }
 
-/** The time that is asked for, which ends now at the latest. Throws `CommandError`. Pure. */
-export function timeSpanOf({ last, from, to }: Asked, standard: string, nowMs: number): TimeSpan {
+/** The span of an input, which ends now at the latest. Throws `CommandError`. Pure. */
+export function timeSpanOf(
+  { last, from, to }: SpanInput,
+  standard: string,
+  nowMs: number,
+): TimeSpan {
   if (from === undefined) {
     if (to !== undefined) throw new CommandError('"to" needs "from". Use both, or "last".');
     return { fromMs: nowMs - lengthOf(last ?? standard), toMs: nowMs };
@@ -55,8 +58,8 @@ export function timeSpanOf({ last, from, to }: Asked, standard: string, nowMs: n
   return { fromMs, toMs };
 }
 
-/** The time as people say it: `the last 7 days`, `2026-11-20 09:30 to 2026-11-21 00:00 UTC`. Never throws. Pure. */
-export function timeSpanInWords({ last, from, to }: Asked, standard: string): string {
+/** `the last 7 days` or `2026-11-20 09:30 to 2026-11-21 00:00 UTC`. Never throws. Pure. */
+export function timeSpanInWords({ last, from, to }: SpanInput, standard: string): string {
   if (from !== undefined) return to === undefined ? `the time since ${from}` : `${from} to ${to}`;
   const ms = readDuration(last ?? standard, { needsUnit: true });
   if (ms === undefined) return 'a time';
@@ -70,7 +73,7 @@ function lengthOf(text: string): number {
   throw new CommandError(`"last": ${problem}.`);
 }
 
-/** Whether there is such a day: to `Date.parse` 30 February is 2 March. */
+/** False for 30 February, which `Date.parse` reads as 2 March. */
 function isDay(text: string): boolean {
   const ms = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
@@ -79,7 +82,7 @@ function isDay(text: string): boolean {
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(Z|[+-]\d\d:?\d\d)$/i;
 
-/** Unix time of a day or a time of day, which without a zone is UTC. Throws a `CommandError` that calls it `name`. Pure. */
+/** Unix time of a date or a time, in UTC unless it has a zone. `name` is the field for the `CommandError`. Pure. */
 export function momentOf(name: string, text: string, { isEnd = false } = {}): number {
   const day = DAY.test(text);
   const ms = Date.parse(day ? `${text}T00:00:00Z` : ZONE.test(text) ? text : `${text}Z`);

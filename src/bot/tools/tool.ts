@@ -9,112 +9,110 @@ import type { Right } from '../shared/rights.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 import type { ChannelReports } from './reported-alerts.ts';
 
-/** What tools work with, for whoever asks. */
+/** Services and facts for a reading tool. */
 export interface ToolContext {
   monitoring: MonitoringClient;
   channels: Pick<Channels, 'describe'>;
   usageLog: Pick<UsageLog, 'since'>;
-  /** Channels that hear every alert, as the operator set it. */
+  /** Channels that receive every alert, as the operator set it. */
   alertPlaces: readonly Place[];
-  /** Where it is asked; absent where there is no channel. */
+  /** The channel of the question; absent where there is none. */
   place?: Place;
-  /** What other systems report to that channel; nobody is told of it elsewhere. */
+  /** Alerts from other systems in that channel; no other channel may see them. */
   reported?: () => ChannelReports;
   nowMs: number;
   signal: AbortSignal;
 }
 
-/** What was looked at, for people. All of it is plain text, and may hold names from outside. */
-export interface Account {
-  /** As it follows “Looked up”; what was said before the call when left out. */
+/** A look-up in words for people. Plain text that may contain names from outside. */
+export interface ToolAccount {
+  /** Follows “Looked up”; if absent, the words before the call. */
   what?: string;
-  /** What was found and of when it is. */
+  /** The result in short, and of when it is. */
   found: string;
   /** The page of the console that shows it, such as `/status`. */
   page?: string;
 }
 
-/** What a change works with besides. */
+/** Services and facts for a tool that changes something. */
 export interface WriteContext extends ToolContext {
   channels: Pick<Channels, 'describe' | 'add'>;
   incidents: Pick<Incidents, 'openOf' | 'mark' | 'note'>;
-  /** Tools of other people's servers, where there are any. */
+  /** Tools of other people's servers, if any are set up. */
   others?: { carryOut(draft: Record<string, unknown>, context: WriteContext): Promise<Card> };
-  /** Who wants it. */
   person: { name: string };
-  /** The thread it is asked in; absent where there is none. */
-  thread?: string | undefined;
-  /** The same for every try of one change. */
+  /** The thread of the question; absent where there is none. */
+  thread?: string;
+  /** Equal for all tries of one change. */
   idempotencyKey: string;
   /**
-   * To be asked right before what must not be done twice, and cannot be told from a repeat: durable when it resolves. Throws a
-   * `CommandError` where an earlier try had come so far.
+   * To be called right before a step that must not happen twice and that its service can't tell from a repeat: durable when
+   * it resolves. Throws a `CommandError` if an earlier try had come so far.
    */
   begin?(): Promise<void>;
   log: Logger;
 }
 
 /**
- * What a model, or another assistant, can look up or propose: declared once, and read by every surface that offers it.
- * `input` is flat, each field with `.describe()`. `description` says what it does and gives, and nothing of how to behave.
+ * A look-up or a change that a model or another assistant can request: declared once, and offered by every surface.
+ * `input` is flat, each field with `.describe()`. `description` says what it does and returns, not how to behave.
  */
-interface Declared<Input extends z.ZodObject> {
-  /** By which a model calls it: a verb and a noun, `list_monitors`. */
+interface ToolBase<Input extends z.ZodObject> {
+  /** A verb and a noun, for models: `list_monitors`. */
   name: string;
-  /** For people, such as `List monitors`. */
+  /** For people: `List monitors`. */
   title: string;
   description: string;
-  /** Whether it is about the channel it is asked in, and so offered only where there is one. */
+  /** True if it is about the channel of the question, and offered only where there is one. */
   ofPlace?: boolean;
   input: Input;
-  /** The server of somebody else that it is a tool of. */
+  /** JSON schema of `input`. */
+  inputSchema: Record<string, unknown>;
+  /** The server of other people that it belongs to. */
   server?: string;
-  /** The schema of its input, where that server says it: what fits is the server's to say, too. */
-  schema?: Record<string, unknown>;
 }
 
-/** A tool that only looks: nothing that people set is another one afterwards. */
 export interface ReadingTool<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
-> extends Declared<Input> {
+> extends ToolBase<Input> {
   access: 'reads';
   output: Output;
-  /** What is about to be looked at, as it follows “Looking up”. */
+  /** Follows “Looking up”. */
   what(input: z.output<Input>): string;
-  account(output: z.output<Output>, input: z.output<Input>): Account;
-  /** Throws a `CommandError` that says what is wrong with the input, and what a client throws. */
+  account(output: z.output<Output>, input: z.output<Input>): ToolAccount;
+  /** Throws a `CommandError` for wrong input, and errors of the client. */
   run(input: z.output<Input>, context: ToolContext): Promise<z.output<Output>>;
 }
 
-/** What a person reads before it is done: all that will be stored, in plain text. */
-export interface Summary {
-  /** As a question: `Pause Shop?` */
+/** Text of a confirmation card: everything that will be stored, in plain text. */
+export interface ChangeSummary {
+  /** A question: `Pause Shop?` */
   title: string;
   facts: Fact[];
-  /** What is sent as it is. */
+  /** Shown as it will be sent. */
   code?: string;
-  /** What stands on the button. */
+  /** Label of the confirming button. */
   confirm: string;
   /** Further buttons. */
   actions?: CardAction[];
 }
 
-/** A tool that changes something. In a chat it is only proposed: a person who may do it has to confirm what a card shows. */
+/** A tool that changes something. In a chat it only proposes: a person with the right confirms what the card shows. */
 export interface WritingTool<
   Input extends z.ZodObject = z.ZodObject,
   Draft extends z.ZodObject = z.ZodObject,
-> extends Declared<Input> {
+> extends ToolBase<Input> {
   access: 'writes';
   right: 'anyone' | Right;
-  /** Whether what it changes cannot be had back. */
+  /** True if the change can't be undone. */
   isDestructive?: boolean;
-  /** What is stored until somebody confirms it. */
+  /** Schema of the stored proposal. */
   draft: Draft;
-  /** Completes what is asked for, so that its summary says all that will be done. Throws a `CommandError`. */
+  /** Completes the input, so that the summary shows the whole change. Throws a `CommandError`. */
   prepare(input: z.output<Input>, context: WriteContext): Promise<z.output<Draft>>;
-  summary(draft: z.output<Draft>): Summary;
-  /** Does it, and tells what was done. Throws a `CommandError` where what it is about is no more as it was. */
+  summary(draft: z.output<Draft>): ChangeSummary;
+  /** Throws a `CommandError` if its subject has changed since the proposal. */
   carryOut(draft: z.output<Draft>, context: WriteContext): Promise<Card>;
 }
 
@@ -122,31 +120,42 @@ export type Tool = ReadingTool | WritingTool;
 
 /** Declares a tool that reads, so that `run` and `account` see the types of its own input and output. */
 export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
-  declaration: Omit<ReadingTool<Input, Output>, 'access'>,
+  declaration: Omit<ReadingTool<Input, Output>, 'access' | 'inputSchema'>,
 ): ReadingTool {
-  return { ...declaration, access: 'reads' } as unknown as ReadingTool;
+  return {
+    ...declaration,
+    ...strictInput(declaration.input),
+    access: 'reads',
+  } as unknown as ReadingTool;
 }
 
-/** The same for one that writes. */
+/** Declares a tool that writes. */
 export function writingTool<Input extends z.ZodObject, Draft extends z.ZodObject>(
-  declaration: Omit<WritingTool<Input, Draft>, 'access'>,
+  declaration: Omit<WritingTool<Input, Draft>, 'access' | 'inputSchema'>,
 ): WritingTool {
-  return { ...declaration, access: 'writes' } as unknown as WritingTool;
+  return {
+    ...declaration,
+    ...strictInput(declaration.input),
+    access: 'writes',
+  } as unknown as WritingTool;
 }
 
-/** The input of whatever is about one monitor. */
+function strictInput(input: z.ZodObject) {
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
+  // An object that is declared as loose stays loose.
+  return { input: input.def.catchall ? input : input.strict(), inputSchema };
+}
+
 export const monitorField = z
   .string()
   .min(1)
   .max(2048)
   .describe('Id, name, or a unique part of the name or target.');
 
-/** How many rows are wanted, of at most `max`. */
 export const limitField = (max: number, standard: number) =>
   z.int().min(1).max(max).optional().describe(`At most ${max}; default ${standard}.`);
 
 /** `as of 14:05 UTC`. */
 export const asOf = (nowMs: number) => `as of ${new Date(nowMs).toISOString().slice(11, 16)} UTC`;
 
-/** A moment as results have it. */
 export const isoTime = (ms: number) => new Date(ms).toISOString();

@@ -3,15 +3,14 @@ import { maskedTarget } from '../../contracts/secret-values.ts';
 import { shortened } from '../shared/text-format.ts';
 import { ifOffered } from './monitors.ts';
 
-/** A monitor that somebody wants. */
-interface WantedMonitor {
+interface NewMonitorSettings {
   name: string;
   target: string;
   check_type: string;
   config: Readonly<Record<string, unknown>>;
 }
 
-/** Settings by which monitors of one target watch different things, with their defaults. */
+/** Settings that make two monitors of one target different, with their defaults. */
 const TELLING_SETTINGS = {
   target_keyword: undefined,
   json: undefined,
@@ -19,12 +18,11 @@ const TELLING_SETTINGS = {
   expect: undefined,
 } as const;
 
-/** Monitors of one target whose settings are compared. */
 const MAX_COMPARED = 5;
 
-/** The monitor that already watches the same; if the service shows no settings, any with the same target and type. */
+/** A monitor that already checks the same; if the service doesn't show settings, one with the same target and type. */
 export async function findTwin(
-  wanted: WantedMonitor,
+  wanted: NewMonitorSettings,
   monitors: readonly Monitor[],
   show: (id: string) => Promise<{ config: Readonly<Record<string, unknown>> }>,
 ): Promise<Monitor | undefined> {
@@ -39,16 +37,15 @@ export async function findTwin(
   return undefined;
 }
 
-/** Says that a monitor has this name already. Pure. */
-export function nameHints({ name }: WantedMonitor, monitors: readonly Monitor[]): string[] {
+export function nameHints({ name }: NewMonitorSettings, monitors: readonly Monitor[]): string[] {
   const isTaken = monitors.some((one) => one.name.toLowerCase() === name.toLowerCase());
   return isTaken
     ? [`Another monitor is also called “${shortened(name, 60)}”. Give one of them another name.`]
     : [];
 }
 
-/** Says that the host of a page has no dot, which is seldom meant. Pure. */
-export function hostHints({ target, check_type }: WantedMonitor): string[] {
+/** A host without a dot is usually a mistake. Pure. */
+export function hostHints({ target, check_type }: NewMonitorSettings): string[] {
   if (check_type !== 'HTTP' && check_type !== 'KEYWORD') return [];
   const host = URL.canParse(target) ? new URL(target).hostname : '';
   if (host === '' || host === 'localhost' || /[.:]/.test(host)) return [];

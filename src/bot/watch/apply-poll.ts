@@ -1,30 +1,27 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import {
   type ArrangeContext,
-  arranged,
-  concernedBy,
-  quietNow,
-  reshaped,
+  type RuleContext,
+  ruleContext,
+  withNews,
 } from '../incidents/arrange.ts';
 import {
   alertParentOf,
   firingParents,
-  type HoldingBack,
-  holdingBack,
+  IncidentHold,
   withBehind,
 } from '../incidents/dependencies.ts';
 import {
-  type Changes,
   diff,
-  type Extent,
   isNews,
   isRemembered,
-  type Snapshot,
+  type ListExtent,
+  type ListedChanges,
+  type PollSnapshot,
 } from '../incidents/diff.ts';
 import { escalated } from '../incidents/escalations.ts';
 import { recentDowns, withCalmRestarted, withFlappingEnded } from '../incidents/flapping.ts';
 import { openGroups, refreshed } from '../incidents/groups.ts';
-import type { AlertRule, RuleContext } from '../incidents/incidents.ts';
 import {
   applyChanges,
   type IncidentContext,
@@ -36,66 +33,54 @@ import {
 import { applyMissed, type MissedOutages } from '../incidents/missed-incidents.ts';
 import { withMonitoringRecovered } from '../incidents/monitoring-outage.ts';
 import { reminded } from '../incidents/reminders.ts';
-import {
-  type Alert,
-  type Incident,
-  isReportedId,
-  type Watching,
-} from '../incidents/watch-state.ts';
+import type { Alert, Watching } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 
-/** What a poll needs from outside. */
 export interface ApplyContext extends IncidentContext, ArrangeContext {
-  /** All that the poll listed, where a part of it is applied; that part when left out. */
+  /** The whole list of the poll, if only a part of it is applied. */
   listed?: readonly Monitor[];
 }
 
-/** What the service told besides its list. */
-interface PollDetails extends Extent {
+/** Answers of the service in addition to its list. */
+interface PollDetails extends ListExtent {
   missed: readonly MissedOutages[];
-  /** Those of which the rest is asked for after the next poll. */
+  /** Monitors whose missed outages are requested after the next poll. */
   later: ReadonlySet<string>;
-  /** What became of all alerts is looked through after the last batch, one thing at a time. */
+  /** The rules over all alerts run after the last batch, in `finishingSteps`. */
   isBatched?: boolean;
 }
 
 const NO_DETAILS: PollDetails = { missed: [], later: new Set() };
 
-/** What is known and to be told after a poll; the same document when nothing is different. Pure. */
+/** The state after a poll. Returns the same object if nothing changed. Pure. */
 export function applyPoll(
   watching: Watching | undefined,
   monitors: readonly Monitor[],
-  given: ApplyContext,
-  between: PollDetails = NO_DETAILS,
+  context: ApplyContext,
+  details: PollDetails = NO_DETAILS,
 ): { watching: Watching; dropped: number } {
-  const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
-  const { snapshot, changes: seen } = diff(watching, monitors, between.later, between);
-  const all = watching?.alerts ?? [];
-  const { known } = snapshot;
-  const isAlertDown = firingParents(watching);
-  const holding = holdingBack(watching?.held, { listed: monitors, ...around, known, isAlertDown });
-  const { changes, revived } = holding.withReleased(seen, between);
-  const { missed } = between;
+  const around = watching?.learnt ? context : { ...context, unseenFromMs: 0 };
+  const { nowMs } = around;
+  const { snapshot, changes: listedChanges } = diff(watching, monitors, details.later, details);
+  const holding = new IncidentHold(watching?.held, {
+    listed: around.listed ?? monitors,
+    nowMs,
+    known: snapshot.known,
+    isAlertDown: firingParents(watching),
+  });
+  const { changes, revived } = holding.release(listedChanges, details);
+  const { missed } = details;
+  const recent = recentDowns(watching?.downs, nowMs);
+  const poll = { ...around, recent, asking: details.later, holding };
   const news = [...changes.keys(), ...missed.map(({ monitor }) => monitor.id)];
-  const { concerned, withOthers } = concernedBy(news, all);
-  const recent = recentDowns(watching?.downs, around.nowMs);
-  const poll = { ...around, recent, asking: between.later, holding };
-  const decided = reconcile(concerned, { monitors, changes, revived, missed }, poll);
-  const before = new Set(concerned.map(({ id }) => id));
-  const isNew = (alert: Alert): alert is Incident => isOpen(alert) && !before.has(alert.id);
-  const opened = new Set(decided.filter(isNew).map(({ id }) => id));
-  const shaped = withOthers(reshaped(arranged(decided, opened, around), concerned));
+  const arranged = withNews(watching?.alerts ?? [], news, around, (concerned) =>
+    reconcile(concerned, { monitors, changes, revived, missed }, poll),
+  );
   const held = holding.kept();
   const { alerts, dropped } =
-    between.isPart || between.isBatched
-      ? { alerts: shaped, dropped: 0 }
-      : prune(
-          RULES.reduce(
-            (now, rule) => rule(now, ruleContext(monitors, around, held)),
-            refreshed(shaped, around.nowMs),
-          ),
-          around.nowMs,
-        );
+    details.isPart || details.isBatched
+      ? { alerts: arranged, dropped: 0 }
+      : prune(withRules(refreshed(arranged, nowMs), monitors, { ...around, held }), nowMs);
   const downs = recent.kept();
   const isSame =
     snapshot === watching &&
@@ -103,79 +88,70 @@ export function applyPoll(
     downs === watching.downs &&
     held === watching.held;
   const { closed, reported } = watching ?? {};
-  const after = {
-    ...{ ...snapshot, alerts, ...(downs && { downs }), ...(closed && { closed }) },
-    ...{ ...(reported && { reported }), ...(held && { held }) },
+  return {
+    watching: isSame ? watching : { ...snapshot, alerts, downs, closed, reported, held },
+    dropped,
   };
-  return { watching: isSame ? watching : after, dropped };
 }
 
-/** The rules over all alerts that a poll ends with, in their order. A new one is its pure module and its line here. */
-const RULES: readonly AlertRule[] = [withBehind, escalated, reminded];
+type FinishContext = ApplyContext & Pick<Watching, 'held'>;
 
-function ruleContext(
+/** The rules that a poll ends with, in order. To add one, write a pure module and a line here. */
+const RULES: ReadonlyArray<(alerts: Alert[], around: RuleContext & FinishContext) => Alert[]> = [
+  (alerts, { nowMs, held }) => withBehind(alerts, { nowMs, held, parentOf: alertParentOf }),
+  escalated,
+  reminded,
+];
+
+function withRules(
+  alerts: Alert[],
   monitors: readonly Monitor[],
-  around: ApplyContext,
-  held: Watching['held'],
-): RuleContext {
-  const { nowMs, settingsOf = () => ({}) } = around;
-  const quietOf = quietNow(around);
-  // Most polls never ask.
-  let listed: Set<string> | undefined;
-  return {
-    nowMs,
-    held,
-    parentOf: alertParentOf,
-    settingsOf,
-    isQuiet: (place) => quietOf(place) !== undefined,
-    isListed(id) {
-      listed ??= new Set(monitors.map((monitor) => monitor.id));
-      // No list says anything of what others report.
-      return isReportedId(id) || listed.has(id);
-    },
-  };
+  around: FinishContext,
+  rules = RULES,
+): Alert[] {
+  const context = ruleContext(around, () => monitors.map(({ id }) => id));
+  return rules.reduce((now, rule) => rule(now, { ...around, ...context }), alerts);
 }
 
 /**
- * What a poll with these alerts ends with, each by itself; a crash between two leaves the rest to the next poll. A group may
- * have thousands of members.
+ * The last steps of a poll in batches, one update each, because a group may have thousands of members. If a crash comes
+ * between two steps, the next poll makes up for the rest.
  */
 export function finishingSteps(
   alerts: readonly Alert[],
   monitors: readonly Monitor[],
-  around: ApplyContext & Pick<Watching, 'held'>,
+  around: FinishContext,
 ): Array<(alerts: Alert[]) => { alerts: Alert[]; dropped?: number }> {
   return [
     ...openGroups(alerts).map(({ id }) => (now: Alert[]) => ({
       alerts: refreshed(now, around.nowMs, id),
     })),
     ...RULES.map((rule) => (now: Alert[]) => ({
-      alerts: rule(now, ruleContext(monitors, around, around.held)),
+      alerts: withRules(now, monitors, around, [rule]),
     })),
     (now) => prune(now, around.nowMs),
   ];
 }
 
-/** The alerts with what changed, before outages that began together are put together. */
+/** Applies changes, missed outages, and the end of flapping, before incidents are put into messages. */
 function reconcile(
   before: Alert[],
-  found: {
+  news: {
     monitors: readonly Monitor[];
-    changes: Changes;
-    revived: Changes;
+    changes: ListedChanges;
+    revived: ListedChanges;
     missed: readonly MissedOutages[];
   },
-  around: PollContext & { holding: HoldingBack },
+  around: PollContext & { holding: IncidentHold },
 ): Alert[] {
-  const { monitors, changes, revived, missed } = found;
+  const { monitors, changes, revived, missed } = news;
   const { nowMs, unseenFromMs } = around;
   const recovered = withMonitoringRecovered(before, nowMs);
   const isLate = unseenFromMs !== undefined || recovered !== before;
   const restarted = isLate ? withCalmRestarted(recovered, nowMs) : recovered;
-  const { holding: _, ...unheld } = around;
-  const whole = applyChanges(restarted, revived, unheld);
+  const whole = applyChanges(restarted, revived, { ...around, holding: undefined });
   const corrected = applyMissed(whole, missed, around);
-  // One that is down again may look as it did before.
+  // A monitor that went down again may have the same status as at the last poll.
   const open = new Set(corrected.filter(isOpen).map(({ monitorId }) => monitorId));
   const all = new Map(changes);
   for (const { monitor } of missed) {
@@ -188,27 +164,25 @@ function reconcile(
   return withOpened(alerts, downs, around);
 }
 
-/** Monitors with news in one batch: what they come to is a few dozen milliseconds of work. */
+/** News of one batch, a few dozen milliseconds of work. */
 const BATCH_SIZE = 500;
 
-/** A part of what a poll found, or all of it. */
-export interface Batch extends Required<Extent> {
+export interface PollBatch extends Required<ListExtent> {
   monitors: readonly Monitor[];
   missed: readonly MissedOutages[];
 }
 
 /**
- * Cuts a list with news of thousands of monitors into some with few, so that none takes long. The one that is no part holds
- * all that were known before, of which the parts before it leave nothing new: it says who is not listed. New monitors come
- * after it, or they would make up for those that are lost. Of either, those that are DOWN come first: whether one is alone
- * is seen only by those in its batch. Pure.
+ * Cuts a list with much news into batches. Monitors with news come first, in parts. The whole batch follows, with all
+ * known monitors, and finds missing ones. New monitors come last, or they would make up for missing ones. DOWN monitors
+ * come first in each part, because a lone outage is recognized within its batch. Pure.
  */
 export function batchesOf(
-  snapshot: Snapshot | undefined,
+  snapshot: PollSnapshot | undefined,
   listed: readonly Monitor[],
   missed: readonly MissedOutages[],
   count = BATCH_SIZE,
-): Batch[] {
+): PollBatch[] {
   if (isRemembered(snapshot, listed)) {
     return [{ monitors: listed, isPart: false, isMore: false, missed }];
   }
@@ -230,7 +204,7 @@ function* partsOf(
   monitors: readonly Monitor[],
   missed: readonly MissedOutages[],
   count: number,
-): Generator<Omit<Batch, 'isMore'>> {
+): Generator<Omit<PollBatch, 'isMore'>> {
   const ordered = [...monitors.filter(isDown), ...monitors.filter((one) => !isDown(one))];
   for (let from = 0; from < ordered.length; from += count) {
     const part = ordered.slice(from, from + count);

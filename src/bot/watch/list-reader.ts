@@ -3,35 +3,34 @@ import { ContractError, StatusError } from '../../clients/errors.ts';
 import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 
-/** How often all of the list is read where changes are told, in case something was not, and how soon after that failed. */
+/** Interval of whole lists while changes are read, in case one was missed, and until another try. */
 const LIST_EVERY_MS = 600_000;
 const LIST_AGAIN_MS = 60_000;
 
 /**
- * Lists in a row that are to hold all of the one before, after one that lacks monitors of which nobody said that they are removed:
- * as many as a list is not believed for. Until then each poll reads a list, or one bad list would count as many.
+ * Good lists in a row that are required after one lost monitors that nobody removed. Until then every poll reads the
+ * whole list, or one bad list would count several times.
  */
 const LISTS_AFTER_LOSS = 2;
 
-/** A list, and from where on its changes are told. */
-interface Held {
+/** A list, and the cursor of its changes. */
+interface HeldList {
   byId: Map<string, Monitor>;
-  /** The same array for as long as nothing changes. */
+  /** Stays the same array until something changes. */
   listed: readonly Monitor[];
   cursor: string;
 }
 
-/** What the service lists now. */
-interface Reading {
-  /** The same array for as long as nothing changes, where the service tells changes. */
+interface ListReading {
+  /** Stays the same array until something changes, if the service reports changes. */
   listed: readonly Monitor[];
   invalid: readonly InvalidMonitor[];
 }
 
 /**
- * Reads the list of a monitoring service again and again. A service that tells changes (the cursor that comes with its list says
- * so) is asked for those, and for all of the list at the start, when it cannot tell what changed, and every 10 minutes in the
- * background. One of the contract alone is asked for its list each time, and for nothing else.
+ * Reads the monitors of a service. A service that reports changes (its list has a cursor) is asked for these, and for
+ * the whole list at the start, after a reset, and every 10 minutes in the background. Any other service is asked for
+ * its list each time.
  */
 export function createListReader(options: {
   monitoring: Pick<MonitoringClient, 'list' | 'changes'>;
@@ -39,20 +38,21 @@ export function createListReader(options: {
   log: Logger;
 }) {
   const { monitoring, nowMs, log } = options;
-  let held: Held | undefined;
-  /** Read in the background. What changed since its cursor may be older than what is held: it counts once that is read, too. */
-  let fresh: Held | undefined;
+  let held: HeldList | undefined;
+  /** Read in the background. Its cursor may be older, so it counts once its changes are read too. */
+  let fresh: HeldList | undefined;
   let listing: Promise<void> | undefined;
-  /** What was read last. */
   let last: ReadonlyMap<string, Monitor> | undefined;
   let listsToRead = 0;
   let listDueMs = 0;
   let changesFromMs = 0;
 
-  /** A time that is further away than any was set: the clock was set back. */
+  /** A time further away was set before the clock was set back. */
   const isOver = (ms: number) => nowMs() >= ms || ms - nowMs() > LIST_EVERY_MS;
 
-  async function readList(signal: AbortSignal): Promise<Reading & { held: Held | undefined }> {
+  async function readList(
+    signal: AbortSignal,
+  ): Promise<ListReading & { held: HeldList | undefined }> {
     const invalid: InvalidMonitor[] = [];
     let cursor: string | undefined;
     const listed = await monitoring.list({
@@ -63,13 +63,13 @@ export function createListReader(options: {
       },
     });
     listDueMs = nowMs() + LIST_EVERY_MS;
-    // Rows that cannot be read are looked for in each list.
+    // Lists with invalid rows are read again each time.
     if (cursor === undefined || invalid.length > 0) return { listed, invalid, held: undefined };
     const byId = new Map(listed.map((monitor) => [monitor.id, monitor]));
     return { listed, invalid, held: { byId, listed, cursor } };
   }
 
-  /** What is wrong with it is no matter of the poll, which goes on with changes. */
+  /** A failure doesn't fail the poll. */
   async function listInBackground(signal: AbortSignal) {
     try {
       fresh = (await readList(signal)).held;
@@ -80,7 +80,7 @@ export function createListReader(options: {
     }
   }
 
-  async function readChanges({ byId, listed, cursor }: Held, signal: AbortSignal) {
+  async function readChanges({ byId, listed, cursor }: HeldList, signal: AbortSignal) {
     const changes = await monitoring.changes(cursor, { signal });
     for (const id of changes.removed) byId.delete(id);
     for (const monitor of changes.monitors) byId.set(monitor.id, monitor);
@@ -89,14 +89,14 @@ export function createListReader(options: {
     return { held: { byId, listed: now, cursor: changes.cursor }, removed: changes.removed };
   }
 
-  /** What is held with what changed since; `undefined` where the list is to be read. */
-  async function readOn(from: Held, signal: AbortSignal): Promise<Held | undefined> {
+  /** `undefined` if the whole list must be read. */
+  async function followChanges(from: HeldList, signal: AbortSignal): Promise<HeldList | undefined> {
     try {
       const { held: now, removed } = await readChanges(from, signal);
       if (!hasLost(last, now.byId, new Set(removed))) return now;
       listsToRead = LISTS_AFTER_LOSS;
     } catch (error) {
-      if (!saysNothing(error)) throw error;
+      if (!lacksChanges(error)) throw error;
       if (!isReset(error)) {
         changesFromMs = nowMs() + LIST_EVERY_MS;
         log.warn(
@@ -108,7 +108,7 @@ export function createListReader(options: {
     return undefined;
   }
 
-  async function readWhole(signal: AbortSignal): Promise<Reading> {
+  async function readWhole(signal: AbortSignal): Promise<ListReading> {
     const { listed, invalid, held: now } = await readList(signal);
     if (hasLost(last, now?.byId)) listsToRead = LISTS_AFTER_LOSS;
     else if (listsToRead > 0) listsToRead -= 1;
@@ -118,8 +118,8 @@ export function createListReader(options: {
   }
 
   return {
-    /** Throws where the service cannot be asked, which says nothing about any monitor. */
-    async read(signal: AbortSignal): Promise<Reading> {
+    /** Throws if the service can't be read. That says nothing about any monitor. */
+    async read(signal: AbortSignal): Promise<ListReading> {
       held = fresh ?? held;
       fresh = undefined;
       if (held === undefined || !isOver(changesFromMs)) return await readWhole(signal);
@@ -128,17 +128,17 @@ export function createListReader(options: {
           listing = undefined;
         });
       }
-      held = await readOn(held, signal);
+      held = await followChanges(held, signal);
       if (held === undefined) return await readWhole(signal);
       last = held.byId;
       return { listed: held.listed, invalid: [] };
     },
-    /** Resolves when no list is read in the background. */
+    /** Resolves when no list is being read in the background. */
     idle: async () => await listing,
   };
 }
 
-/** Whether something that was read last is missing, and nobody has said that it is removed. */
+/** Monitors are missing that nobody removed. */
 function hasLost(
   before: ReadonlyMap<string, Monitor> | undefined,
   after: ReadonlyMap<string, Monitor> | undefined,
@@ -149,14 +149,14 @@ function hasLost(
   return false;
 }
 
-/** The list is to be read, and then changes are told again. */
+/** The cursor is too old, so the list comes first. */
 const isReset = (error: unknown) => error instanceof StatusError && error.status === 410;
 
-/** Refusals that are none of the route: of the key, or for now. */
+/** Refusals of the key, or for now, not of the route. */
 const PASSING = new Set([401, 403, 408, 429]);
 
-/** Whether a service does not tell changes after all, while its list may be read: it is another one by now. */
-function saysNothing(error: unknown): boolean {
+/** The service no longer reports changes, so its list is read instead. */
+function lacksChanges(error: unknown): boolean {
   if (error instanceof ContractError) return true;
   if (!(error instanceof StatusError)) return false;
   return error.status === 501 || (error.status < 500 && !PASSING.has(error.status));

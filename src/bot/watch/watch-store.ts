@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { maskedTarget } from '../../contracts/secret-values.ts';
-import type { StateBuilder, StateDeclaration, StateItem } from '../../store/state.ts';
-import type { Store } from '../../store/store.ts';
+import type { Keyed, KeyedDeclaration, Store } from '../../store/store.ts';
 import {
   Alert,
   Closed,
@@ -10,44 +8,15 @@ import {
   groupBy,
   HeldBack,
   KnownMonitor,
-  mapChanged,
   Reported,
   Watching,
   type WatchState,
 } from '../incidents/watch-state.ts';
 
-/** Opens what the watch knows; throws `CorruptDocumentError` when it is there and cannot be trusted. */
-export const openWatchState = (store: Store): Promise<WatchState> => store.state(WATCHING);
+const StoredGroupMember = Group.shape.members.element;
+type StoredGroupMember = z.infer<typeof StoredGroupMember>;
 
-const Member = Group.shape.members.element;
-type Member = z.infer<typeof Member>;
-
-/**
- * One step from what the watch knew to what it knows. A thing that comes takes the place of the one with its id, or is
- * the last of all; groups come without their members, who come one by one, since there may be ten thousand of them.
- */
-const Step = z.discriminatedUnion('step', [
-  z.object({ step: z.literal('known'), known: KnownMonitor }),
-  z.object({ step: z.literal('known-gone'), id: z.string() }),
-  z.object({ step: z.literal('topic'), topic: Alert }),
-  z.object({ step: z.literal('topic-gone'), id: z.string() }),
-  z.object({ step: z.literal('member'), group: z.string(), member: Member }),
-  z.object({ step: z.literal('member-gone'), group: z.string(), id: z.string() }),
-  z.object({ step: z.literal('downs'), id: z.string(), downs: z.array(Down) }),
-  z.object({ step: z.literal('downs-gone'), id: z.string() }),
-  z.object({ step: z.literal('closed'), closed: Closed }),
-  z.object({ step: z.literal('closed-gone'), id: z.string() }),
-  z.object({ step: z.literal('reported'), reported: Reported }),
-  z.object({ step: z.literal('reported-gone'), id: z.string() }),
-  z.object({ step: z.literal('held'), held: HeldBack }),
-  z.object({ step: z.literal('held-gone'), id: z.string() }),
-]);
-type Step = z.infer<typeof Step>;
-
-/** What may be long, and is stored step by step. */
-type Lists = Pick<Watching, 'known' | 'alerts' | 'downs' | 'closed' | 'reported' | 'held'>;
-
-/** All that the watch knows but for the lists. */
+/** Everything but the lists. It is small and stored with every change of it. */
 const Rest = Watching.omit({
   known: true,
   alerts: true,
@@ -56,255 +25,265 @@ const Rest = Watching.omit({
   reported: true,
   held: true,
 });
-type Rest = z.infer<typeof Rest>;
 
-const NOTHING: Lists = { known: [], alerts: [] };
+/** An item of a list. Lists are read in the order of their items' places. */
+const listed = <Name extends string, Item>(list: Name, item: z.ZodType<Item>) =>
+  z.object({ list: z.literal(list), place: z.int(), item });
 
-/** What the watch knows, as it is stored. */
-export const WATCHING: StateDeclaration<Watching, Step, Rest> = {
+const StoredItem = z.discriminatedUnion('list', [
+  z.object({ list: z.literal('rest'), item: Rest }),
+  listed('known', KnownMonitor),
+  // Groups are stored without their members, because a group may have ten thousand of them.
+  listed('alerts', Alert),
+  listed('members', StoredGroupMember).extend({ group: z.string() }),
+  // The ones of one monitor.
+  listed('downs', z.array(Down)),
+  listed('closed', Closed),
+  listed('reported', Reported),
+  listed('held', HeldBack),
+]);
+type StoredItem = z.infer<typeof StoredItem>;
+type ListItem = Exclude<StoredItem, { list: 'rest' }>;
+
+export const WATCHING: KeyedDeclaration<StoredItem> = {
   name: 'watching',
-  step: Step,
-  rest: Rest,
-  restOf: ({ known: _k, alerts: _a, downs: _d, closed: _c, reported: _r, held: _h, ...rest }) =>
-    rest,
-  stepsBetween: (before, after) => stepsBetween(before ?? NOTHING, after),
-  begin: beginWith,
-  itemOf,
-  freeze: withFrozenLists,
-  upgrade: withoutSecrets,
+  schema: StoredItem,
+  whenCorrupt: 'refuse',
 };
 
-/** The lists; what they hold is frozen while it is written, piece by piece. */
-function withFrozenLists(watching: Watching, before: Watching | undefined): Watching {
-  for (const [at, alert] of watching.alerts.entries()) {
-    // Of what stays in its place, nothing is read: there may be ten thousand.
-    if (alert !== before?.alerts[at] && alert.kind === 'group') {
-      Object.freeze(alert.members);
-      Object.freeze(alert);
-    }
-  }
-  Object.freeze(watching.known);
-  Object.freeze(watching.alerts);
-  Object.freeze(watching.downs);
-  Object.freeze(watching.closed);
-  Object.freeze(watching.reported);
-  Object.freeze(watching.held);
-  return Object.freeze(watching);
+const REST = 'rest';
+const keyIn = (list: string, ...ids: string[]) => JSON.stringify([list, ...ids]);
+
+interface PendingUpdate {
+  erases: boolean;
+  change: (current: Watching | undefined) => Watching | undefined;
+  resolve: () => void;
+  reject: (error: unknown) => void;
 }
 
-/** The same where no target holds a secret. */
-function withoutSecrets(watching: Watching): Watching {
-  const alerts = mapChanged(watching.alerts, (alert) => {
-    const target = alert.kind === 'incident' ? maskedTarget(alert.target) : '';
-    return alert.kind !== 'incident' || target === alert.target ? alert : { ...alert, target };
-  });
-  return alerts === watching.alerts ? watching : { ...watching, alerts };
-}
-
-type Keyed<T> = ReturnType<typeof keyed<T>>;
-
-/** A list whose items have keys, in an order as that of a `Map`; one that no step is about costs nothing. */
-function keyed<T>(before: readonly T[], keyOf: (item: T) => string) {
-  let map: Map<string, T> | undefined;
-  function opened() {
-    map ??= new Map(before.map((item) => [keyOf(item), item]));
-    return map;
-  }
+/** Opens what the watch knows; throws `CorruptDocumentError` if it can't be read. */
+export async function openWatchState(store: Pick<Store, 'keyed'>): Promise<WatchState> {
+  const watchStore = new WatchStore(await store.keyed(WATCHING));
   return {
-    get: (key: string) => opened().get(key),
-    set: (item: T) => void opened().set(keyOf(item), item),
-    delete: (key: string) => void opened().delete(key),
-    list: (): T[] => [...(map?.values() ?? before)],
+    current: () => watchStore.current,
+    update: (change) => watchStore.enqueue(change, { erases: false }),
+    erase: (change) => watchStore.enqueue(change, { erases: true }),
   };
 }
 
-/** Goes step by step from one state to another. */
-function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> {
-  const known = keyed(before.known, ({ id }) => id);
-  const alerts = keyed<Alert>(before.alerts, ({ id }) => id);
-  /** Of the groups that steps are about. */
-  const members = new Map<string, Keyed<Member>>();
-  const downs = keyed(byMonitor(before.downs), ([id]) => id);
-  const closed = keyed(before.closed ?? [], ({ place }) => place);
-  const reported = keyed(before.reported ?? [], ({ id }) => id);
-  const held = keyed(before.held ?? [], ({ monitor }) => monitor.id);
+class WatchStore {
+  current: Watching | undefined;
+  private readonly keyed: Keyed<StoredItem>;
+  private pending: PendingUpdate[] = [];
+  private isWriting = false;
 
-  function membersOf(id: string): Keyed<Member> | undefined {
-    const group = alerts.get(id);
-    if (group?.kind !== 'group') return undefined;
-    const own = members.get(id) ?? keyed(group.members, ({ monitorId }) => monitorId);
-    members.set(id, own);
-    return own;
+  constructor(keyed: Keyed<StoredItem>) {
+    this.keyed = keyed;
+    this.current = watchingFrom(keyed.items());
   }
 
-  return {
-    apply(step) {
-      if (step.step === 'known') known.set(step.known);
-      else if (step.step === 'known-gone') known.delete(step.id);
-      else if (step.step === 'member') membersOf(step.group)?.set(step.member);
-      else if (step.step === 'member-gone') membersOf(step.group)?.delete(step.id);
-      else if (step.step === 'downs') downs.set([step.id, step.downs]);
-      else if (step.step === 'downs-gone') downs.delete(step.id);
-      else if (step.step === 'closed') closed.set(step.closed);
-      else if (step.step === 'closed-gone') closed.delete(step.id);
-      else if (step.step === 'reported') reported.set(step.reported);
-      else if (step.step === 'reported-gone') reported.delete(step.id);
-      else if (step.step === 'held') held.set(step.held);
-      else if (step.step === 'held-gone') held.delete(step.id);
-      else if (step.step === 'topic-gone') {
-        alerts.delete(step.id);
-        members.delete(step.id);
-      } else {
-        const { topic: alert } = step;
-        // A group that takes the place of itself has the members that it had.
-        if (alert.kind !== 'group' || !membersOf(alert.id)) members.delete(alert.id);
-        alerts.set(alert);
+  enqueue(change: PendingUpdate['change'], { erases }: { erases: boolean }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.pending.push({ erases, change, resolve, reject });
+      if (!this.isWriting) void this.writePending();
+    });
+  }
+
+  /** Updates that come together share one write. */
+  private async writePending(): Promise<void> {
+    this.isWriting = true;
+    await Promise.resolve();
+    while (this.pending.length > 0) {
+      const updates = this.pending;
+      this.pending = [];
+      await this.writeTogether(updates);
+    }
+    this.isWriting = false;
+  }
+
+  private async writeTogether(updates: readonly PendingUpdate[]): Promise<void> {
+    const before = this.current;
+    const { next, made } = applyUpdates(before, updates);
+    try {
+      if (next !== undefined && next !== before) {
+        const changes = changesBetween(before, next, this.keyed.items());
+        const erases = made.some(({ update }) => update.erases);
+        await (erases ? this.keyed.erase(changes) : this.keyed.write(changes));
       }
-    },
-    end(rest) {
-      const [downsNow, closedNow] = [downs.list(), closed.list()];
-      const [reportedNow, heldNow] = [reported.list(), held.list()];
-      return {
-        known: known.list(),
-        alerts: alerts.list().map((alert) => {
-          const own = alert.kind === 'group' ? members.get(alert.id) : undefined;
-          return own ? { ...alert, members: own.list() } : alert;
-        }),
-        ...(downsNow.length > 0 && { downs: downsNow.flatMap(([, own]) => own) }),
-        ...(closedNow.length > 0 && { closed: closedNow }),
-        ...(reportedNow.length > 0 && { reported: reportedNow }),
-        ...(heldNow.length > 0 && { held: heldNow }),
-        ...rest,
-      };
-    },
+      this.current = next;
+      for (const { update } of made) update.resolve();
+    } catch (error) {
+      for (const { update, result } of made) {
+        // An update that changed nothing is true even if the others couldn't be stored.
+        if (result === before) update.resolve();
+        else update.reject(error);
+      }
+    }
+  }
+}
+
+/** Each update gets the result of the one before. An update that throws is rejected on its own. */
+function applyUpdates(before: Watching | undefined, updates: readonly PendingUpdate[]) {
+  let next = before;
+  const made: Array<{ update: PendingUpdate; result: Watching | undefined }> = [];
+  for (const update of updates) {
+    try {
+      const wanted = update.change(next);
+      if (wanted === undefined && next !== undefined) {
+        throw new Error('A state can be changed, not removed.');
+      }
+      next = wanted;
+      made.push({ update, result: next });
+    } catch (error) {
+      update.reject(error);
+    }
+  }
+  return { next, made };
+}
+
+function watchingFrom(items: ReadonlyMap<string, StoredItem>): Watching | undefined {
+  const rest = items.get(REST);
+  if (rest?.list !== 'rest') return undefined;
+  const inOrder = [...items.values()]
+    .filter((one) => one.list !== 'rest')
+    .sort((a, b) => a.place - b.place);
+  const list = <Name extends ListItem['list']>(name: Name) =>
+    inOrder.filter((one): one is Extract<ListItem, { list: Name }> => one.list === name);
+  const members = groupBy(list('members'), ({ group }) => group);
+  const orNone = <T>(all: T[]) => (all.length > 0 ? all : undefined);
+  return {
+    ...rest.item,
+    known: list('known').map(({ item }) => item),
+    alerts: list('alerts').map(({ item }) =>
+      item.kind === 'group'
+        ? { ...item, members: (members.get(item.id) ?? []).map((one) => one.item) }
+        : item,
+    ),
+    downs: orNone(list('downs').flatMap(({ item }) => item)),
+    closed: orNone(list('closed').map(({ item }) => item)),
+    reported: orNone(list('reported').map(({ item }) => item)),
+    held: orNone(list('held').map(({ item }) => item)),
   };
 }
 
-function itemOf(step: Step): StateItem<Step> {
-  switch (step.step) {
-    case 'known':
-      return {
-        ...item('known', step.known.id),
-        removal: { step: 'known-gone', id: step.known.id },
-      };
-    case 'topic':
-      return {
-        ...item('topic', step.topic.id),
-        removal: { step: 'topic-gone', id: step.topic.id },
-      };
-    case 'member': {
-      const { group, member } = step;
-      const removal: Step = { step: 'member-gone', group, id: member.monitorId };
-      return { ...itemOf(removal), removal };
+/** Items that differ between two states. The same object in both is the same item. */
+function changesBetween(
+  before: Partial<Watching> | undefined,
+  after: Watching,
+  stored: ReadonlyMap<string, StoredItem>,
+): Map<string, StoredItem | undefined> {
+  const changes = new ItemChanges(stored);
+  changes.addList('known', before?.known, after.known, ({ id }) => id);
+  changes.addAlerts(before?.alerts ?? [], after.alerts);
+  changes.addDowns(before?.downs, after.downs);
+  changes.addList('closed', before?.closed, after.closed, ({ place }) => place);
+  changes.addList('reported', before?.reported, after.reported, ({ id }) => id);
+  changes.addList('held', before?.held, after.held, ({ monitor }) => monitor.id);
+  const { known: _k, alerts: _a, downs: _d, closed: _c, reported: _r, held: _h, ...item } = after;
+  changes.all.set(REST, { list: 'rest', item });
+  return changes.all;
+}
+
+type ListName = 'known' | 'closed' | 'reported' | 'held';
+type ItemOf<Name extends ListName> = NonNullable<Watching[Name]>[number];
+
+class ItemChanges {
+  readonly all = new Map<string, StoredItem | undefined>();
+  private readonly stored: ReadonlyMap<string, StoredItem>;
+  private lastPlace: number | undefined;
+
+  constructor(stored: ReadonlyMap<string, StoredItem>) {
+    this.stored = stored;
+  }
+
+  addList<Name extends ListName>(
+    list: Name,
+    before: readonly ItemOf<Name>[] = [],
+    after: readonly ItemOf<Name>[] = [],
+    idOf: (item: ItemOf<Name>) => string,
+  ): void {
+    const keyOf = (item: ItemOf<Name>) => keyIn(list, idOf(item));
+    this.addItems({ list, keyOf }, before, after);
+  }
+
+  addAlerts(before: readonly Alert[], after: readonly Alert[]): void {
+    if (before === after) return;
+    const keyOf = ({ id }: Alert) => keyIn('alerts', id);
+    const toItem = (alert: Alert) => (alert.kind === 'group' ? { ...alert, members: [] } : alert);
+    this.addItems({ list: 'alerts', keyOf, toItem }, before, after);
+    const old = new Map(before.map((alert) => [alert.id, alert]));
+    for (const alert of after) {
+      const was = old.get(alert.id);
+      old.delete(alert.id);
+      if (alert !== was) this.addMembers(alert.id, membersOf(was), membersOf(alert));
     }
-    case 'member-gone':
-      return { ...item('member', step.group, step.id), inside: item('topic', step.group).key };
-    case 'downs':
-      return { ...item('downs', step.id), removal: { step: 'downs-gone', id: step.id } };
-    case 'closed':
-      return {
-        ...item('closed', step.closed.place),
-        removal: { step: 'closed-gone', id: step.closed.place },
-      };
-    case 'reported':
-      return {
-        ...item('reported', step.reported.id),
-        removal: { step: 'reported-gone', id: step.reported.id },
-      };
-    case 'held': {
-      const { id } = step.held.monitor;
-      return { ...item('held', id), removal: { step: 'held-gone', id } };
+    for (const [id, alert] of old) this.addMembers(id, membersOf(alert), []);
+  }
+
+  addDowns(before: readonly Down[] = [], after: readonly Down[] = []): void {
+    if (before === after) return;
+    const byMonitor = (downs: readonly Down[]): Down[][] => [
+      ...groupBy(downs, ({ monitorId }) => monitorId).values(),
+    ];
+    const keyOf = ([down]: Down[]) => keyIn('downs', down?.monitorId ?? '');
+    const isSame = (a: Down[], b: Down[]) =>
+      a.length === b.length && a.every((down, at) => down === b[at]);
+    this.addItems({ list: 'downs', keyOf, isSame }, byMonitor(before), byMonitor(after));
+  }
+
+  private addMembers(
+    group: string,
+    before: readonly StoredGroupMember[],
+    after: readonly StoredGroupMember[],
+  ): void {
+    const keyOf = ({ monitorId }: StoredGroupMember) => keyIn('members', group, monitorId);
+    this.addItems({ list: 'members', group, keyOf }, before, after);
+  }
+
+  private addItems<T>(
+    kind: {
+      list: ListItem['list'];
+      group?: string;
+      keyOf: (item: T) => string;
+      toItem?: (item: T) => unknown;
+      isSame?: (a: T, b: T) => boolean;
+    },
+    before: readonly T[],
+    after: readonly T[],
+  ): void {
+    if (before === after) return;
+    const { list, group, keyOf, toItem = (item) => item, isSame = Object.is } = kind;
+    const old = new Map(before.map((item) => [keyOf(item), item]));
+    let lastPlace = -1;
+    for (const item of after) {
+      const key = keyOf(item);
+      const was = old.get(key);
+      old.delete(key);
+      const storedPlace = was === undefined ? undefined : this.placeOf(key);
+      // An item that moved forward gets a new place at the end, and so does everything after it.
+      const isInPlace = storedPlace !== undefined && storedPlace > lastPlace;
+      lastPlace = isInPlace ? storedPlace : this.newPlace();
+      if (isInPlace && was !== undefined && isSame(was, item)) continue;
+      this.all.set(key, { list, group, place: lastPlace, item: toItem(item) } as StoredItem);
     }
-    default:
-      return item(step.step.slice(0, -'-gone'.length), step.id);
+    for (const key of old.keys()) this.all.set(key, undefined);
+  }
+
+  private placeOf(key: string): number | undefined {
+    const stored = this.stored.get(key);
+    return stored && 'place' in stored ? stored.place : undefined;
+  }
+
+  private newPlace(): number {
+    if (this.lastPlace === undefined) {
+      this.lastPlace = -1;
+      for (const one of this.stored.values()) {
+        if ('place' in one) this.lastPlace = Math.max(this.lastPlace, one.place);
+      }
+    }
+    this.lastPlace += 1;
+    return this.lastPlace;
   }
 }
 
-const item = (...names: string[]) => ({ key: JSON.stringify(names) });
-
-/**
- * What leads from one state to another, in order; what is the same object in both is the same. Pure, and told piece by
- * piece, so that others can have their turn in between.
- */
-function* stepsBetween(before: Lists, after: Lists): Generator<Step> {
-  const known = changesBetween(before.known, after.known, ({ id }) => id);
-  for (const id of known.gone) yield { step: 'known-gone', id };
-  for (const { item } of known.come) yield { step: 'known', known: item };
-
-  const alerts = changesBetween(before.alerts, after.alerts, ({ id }) => id);
-  for (const id of alerts.gone) yield { step: 'topic-gone', id };
-  for (const { item, old } of alerts.come) {
-    const isGroup = item.kind === 'group';
-    yield { step: 'topic', topic: isGroup ? { ...item, members: [] } : item };
-    const members = isGroup ? item.members : [];
-    yield* memberSteps(item.id, old?.kind === 'group' ? old.members : [], members);
-  }
-  if (before.downs !== after.downs) yield* downSteps(before.downs, after.downs);
-
-  const closed = changesBetween(before.closed ?? [], after.closed ?? [], ({ place }) => place);
-  for (const id of closed.gone) yield { step: 'closed-gone', id };
-  for (const { item } of closed.come) yield { step: 'closed', closed: item };
-
-  const reported = changesBetween(before.reported ?? [], after.reported ?? [], ({ id }) => id);
-  for (const id of reported.gone) yield { step: 'reported-gone', id };
-  for (const { item } of reported.come) yield { step: 'reported', reported: item };
-
-  const held = changesBetween(before.held ?? [], after.held ?? [], ({ monitor }) => monitor.id);
-  for (const id of held.gone) yield { step: 'held-gone', id };
-  for (const { item } of held.come) yield { step: 'held', held: item };
-}
-
-function* memberSteps(
-  group: string,
-  before: readonly Member[],
-  members: readonly Member[],
-): Generator<Step> {
-  const { gone, come } = changesBetween(before, members, ({ monitorId }) => monitorId);
-  for (const id of gone) yield { step: 'member-gone', group, id };
-  for (const { item } of come) yield { step: 'member', group, member: item };
-}
-
-type Downs = readonly [id: string, downs: Down[]];
-
-/** Those of one monitor stand together. */
-const byMonitor = (downs: Lists['downs'] = []): Downs[] => [
-  ...groupBy(downs, ({ monitorId }) => monitorId),
-];
-
-function* downSteps(before: Lists['downs'], after: Lists['downs']): Generator<Step> {
-  const isSame = ([, a]: Downs, [, b]: Downs) =>
-    a.length === b.length && a.every((down, at) => down === b[at]);
-  const [old, now] = [byMonitor(before), byMonitor(after)];
-  const { gone, come } = changesBetween<Downs>(old, now, ([id]) => id, isSame);
-  for (const id of gone) yield { step: 'downs-gone', id };
-  for (const { item } of come) yield { step: 'downs', id: item[0], downs: item[1] };
-}
-
-/** What goes from a list and what comes, in the manner of a `Map`; `old` is what something comes in the place of. */
-function changesBetween<T>(
-  before: readonly T[],
-  after: readonly T[],
-  idOf: (item: T) => string,
-  isSame: (a: T, b: T) => boolean = Object.is,
-): { gone: Iterable<string>; come: Array<{ item: T; old?: T }> } {
-  let same = 0;
-  while (same < before.length && before[same] === after[same]) same += 1;
-  const rest = new Map(before.slice(same).map((item, at) => [idOf(item), { item, at }]));
-  const come: Array<{ item: T; old?: T }> = [];
-  let lastAt = -1;
-  let isAtEnd = false;
-  for (const item of after.slice(same)) {
-    const id = idOf(item);
-    const old = rest.get(id);
-    // Behind one that comes at the end there is no place to keep: what was there before goes, and comes again.
-    if (isAtEnd || !old || old.at < lastAt) {
-      isAtEnd = true;
-      come.push({ item });
-      continue;
-    }
-    lastAt = old.at;
-    rest.delete(id);
-    if (!isSame(old.item, item)) come.push({ item, old: old.item });
-  }
-  return { gone: rest.keys(), come };
-}
+const membersOf = (alert: Alert | undefined) => (alert?.kind === 'group' ? alert.members : []);

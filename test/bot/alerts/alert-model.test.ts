@@ -25,7 +25,7 @@ import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** What is wrong with a place after one of its messages was written, if anything is. */
+/** Finds a contradiction in the messages of a place after one of them changed. */
 function wrongAfter(
   platform: ScriptedPlatform,
   writtenId: string,
@@ -42,13 +42,13 @@ function wrongAfter(
       (one) => one.isDown && one !== written && one.line === one.card.title,
     );
     if (book.mayFlap) {
-      // How often it was down is told in more than one message; of it being down tells one.
+      // A message with a count stands for several outages.
       return isDown && stale.length > 0 ? [`${name}: told anew, and ${stale[0]?.line} stands`] : [];
     }
     const [, number] = /outage (\d+)/.exec(JSON.stringify(factsOf(written, name))) ?? [];
     return [
       ...(told > book.of(name).outages ? [`${name} is told ${told} times, before it was so`] : []),
-      // Whoever hears that an outage goes on has heard of all before it.
+      // Anyone who sees an ongoing outage has seen all before it.
       ...(isDown && Number(number) !== told ? [`${name}: outage ${number} after ${told}`] : []),
       ...(isDown && stale.length > 0 ? [`${name}: told anew, and ${stale[0]?.line} stands`] : []),
       ...(/ recovered/.test(card.title) && !titles.some((title) => / (is|are) /.test(title))
@@ -76,7 +76,7 @@ async function openWorld(book: ExpectedOutages) {
   const clock = createHandClock(1_800_000_000_000);
   let made = 0;
 
-  /** The platform as one life calls it; what it shows is looked at whenever a message was written. */
+  /** The platform of one run of the program. Each write is checked. */
   function through(platform: ScriptedPlatform, life: ReturnType<typeof createLife>) {
     const titlesOf = (id: string) => platform.messages.find((one) => one.id === id)?.titles.length;
     const written = async <T>(id: string, write: () => Promise<T>) => {
@@ -111,7 +111,7 @@ async function openWorld(book: ExpectedOutages) {
       (durable.current()?.alerts ?? []).every((alert) =>
         alert.deliveries.every((delivery) => isDelivered(alert, delivery)),
       ),
-    /** Starts the program anew over what is stored; it dies at the await of this number. */
+    /** Starts the program over the stored state. It dies at the await of this number. */
     live(killAt = 0) {
       const life = createLife(killAt);
       const update: typeof durable.update = (change) => life.step(() => durable.update(change));
@@ -143,7 +143,7 @@ async function turns(count: number) {
   for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A platform refuses some calls and loses the answers of others, in this order, and refuses all while it is away. */
+/** A platform that refuses some calls, loses some answers, and refuses everything during an outage. */
 function trouble(platform: ScriptedPlatform, faults: readonly string[], isAway = () => false) {
   const left = [...faults];
   let fault = '';
@@ -197,7 +197,7 @@ async function play({ steps, kills, faults }: Given, { mayFlap = false } = {}) {
       if (!program.life.dead) break;
       program = world.live(left.shift());
     }
-    // As if by a kill while nothing was under way, too.
+    // A kill may also come between requests.
     if (left.length > 0 && work % 3 === 0) {
       program.life.kill();
       program = world.live(left.shift());

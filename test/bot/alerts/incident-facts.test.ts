@@ -7,7 +7,7 @@ import { eventually } from '../../helpers/eventually.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 
-/** A bot whose channel has been told that the shop is down. */
+/** A bot with one alert, that the shop is down. */
 async function startWithIncident(name = 'Shop', settings: Partial<BotSettings> = {}) {
   const bot = await startTestBot({ settings: { alertPlaces: [OPS], ...settings } });
   const slack = createScriptedPlatform('slack');
@@ -43,7 +43,7 @@ test('the thread of an alert is a conversation that knows the incident, as it is
   );
   expect(system).toMatch(/It is ongoing, for \d+ seconds? so far; its status is DOWN\./);
   expect(system).toContain('Also DOWN now (3 monitors in all): Blog (https://blog.example)');
-  // A service of the contract alone has nothing more to tell, and the model is told so.
+  // A service of the contract alone has no more facts, and the model learns that.
   expect(system).toContain('Its last checks could not be fetched.');
 
   service.setStatus(shop.id, 'UP');
@@ -119,7 +119,6 @@ describe('the buttons under an alert, where no model can be asked', () => {
     const withoutTimes = (text: string) => text.replace(/\d\d:\d\d(:\d\d)?/g, 'then');
     const { text: again } = await readAnswer(tried, thread);
     expect(withoutTimes(again)).toBe(withoutTimes(summary.text));
-    // Of other questions rules know nothing.
     const other = await running.say('/ask why?', { place: OPS, thread });
     expect((await readAnswer(other, thread)).text).toBe('');
   });

@@ -21,7 +21,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 const GROUP = 'S0614TZR7';
 const SECOND = 1000;
 
-/** A platform with a channel, whom its alerts call, and its messages as text, each with those that it called. */
+/** A platform with one channel, its messages as text, and their mentions. */
 interface Channel {
   platform: Platform;
   channel: string;
@@ -55,7 +55,7 @@ async function openDiscord(): Promise<Channel> {
   };
 }
 
-/** It calls nobody. */
+/** Without a mention. */
 async function openConsole(): Promise<Channel> {
   const { console, url } = await startTestConsole();
   return {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
@@ -23,7 +23,7 @@ const LOOK_MS = 15 * SECOND;
 
 const NAMES = Array.from({ length: 10 }, (_, at) => `shop${at}`);
 
-/** Everything from the poller to two platforms, on a clock that goes on only when the test says. */
+/** The poller, the sender and two platforms, with a hand-driven clock. */
 async function openWorld() {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -38,7 +38,7 @@ async function openWorld() {
 
   const isTold = (place: typeof SLACK | typeof DISCORD) =>
     !nextFor(state.current(), placeKey(place), clock.nowMs());
-  /** Nothing more is told before the clock goes on: after a failure, Slack is left alone for a while. */
+  /** After a failure, Slack isn't tried again for a while. */
   const idle = () => eventually(() => isTold(DISCORD) && (isTold(SLACK) || clock.isAwaited()));
   async function pollNow() {
     const monitors = [...statuses].map(
@@ -82,7 +82,7 @@ async function openWorld() {
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** How often each monitor goes down: twenty times are an hour. */
+/** Outages per monitor. Twenty take an hour. */
 const TIMES = long ? 20 : 8;
 
 /** Time in which each goes down so often. */
@@ -119,32 +119,30 @@ const HOURS: Record<string, (world: World) => Promise<void>> = {
   },
 };
 
-describe('a time without Slack, in which ten monitors go down many times each', () => {
-  test.each(Object.keys(HOURS).filter((how) => long || how === 'one after another'))(
-    '%s, is one true line a monitor',
-    async (how) => {
-      const world = await openWorld();
-      world.goAway();
-      await HOURS[how]?.(world);
-      // What flapped is calm by then.
-      await world.pass(16 * MINUTE);
-      expect(world.slack.messages).toEqual([]);
-      world.comeBack();
-      await world.pass(3 * MINUTE);
-      const told = NAMES.map((name) => ({
-        name,
-        said: messagesOf(world.slack, name).map(({ outages, isDown }) => ({ outages, isDown })),
-      }));
-      expect(told).toEqual(
-        NAMES.map((name) => ({ name, said: [{ outages: TIMES, isDown: false }] })),
-      );
-      for (const { card, titles } of world.slack.messages) {
-        // Nobody saw an outage, so none recovers.
-        expect(new Set(titles)).toEqual(new Set([card.title]));
-        expect(card.title).toMatch(/^(shop\d|\d+ services) (was|were) down/);
-      }
-      if (how === 'all together') expect(world.slack.messages).toHaveLength(1);
-      await world.close();
-    },
-  );
-});
+test.each(Object.keys(HOURS).filter((how) => long || how === 'one after another'))(
+  'a time without Slack, in which ten monitors go down many times each %s, is one true line a monitor',
+  async (how) => {
+    const world = await openWorld();
+    world.goAway();
+    await HOURS[how]?.(world);
+    // Flapping has ended by now.
+    await world.pass(16 * MINUTE);
+    expect(world.slack.messages).toEqual([]);
+    world.comeBack();
+    await world.pass(3 * MINUTE);
+    const told = NAMES.map((name) => ({
+      name,
+      said: messagesOf(world.slack, name).map(({ outages, isDown }) => ({ outages, isDown })),
+    }));
+    expect(told).toEqual(
+      NAMES.map((name) => ({ name, said: [{ outages: TIMES, isDown: false }] })),
+    );
+    for (const { card, titles } of world.slack.messages) {
+      // Nobody saw an outage, so nothing recovers.
+      expect(new Set(titles)).toEqual(new Set([card.title]));
+      expect(card.title).toMatch(/^(shop\d|\d+ services) (was|were) down/);
+    }
+    if (how === 'all together') expect(world.slack.messages).toHaveLength(1);
+    await world.close();
+  },
+);

@@ -14,7 +14,7 @@ const HEADINGS = [
 
 let presses = 0;
 
-/** A bot whose channel was told that the shop is down, with what a press of its last button answers. */
+/** A bot with one alert, and the answer to a press of its last button. */
 async function startWithIncident(
   options: Omit<TestBotOptions, 'settings'> & { settings?: Partial<BotSettings> } = {},
 ) {
@@ -51,7 +51,7 @@ async function startWithIncident(
 
 const headingsIn = (text: string) => text.split('\n').filter((line) => line.startsWith('## '));
 
-/** What a model writes that does as it is told. */
+/** The answer of an obedient model. */
 const written = (words: string) =>
   `# Postmortem draft: Shop recovered\n\n${HEADINGS.map((heading) => `${heading}\n\n${words}`).join('\n\n')}`;
 
@@ -117,7 +117,7 @@ test('times and lengths that the facts have are not doubted', async () => {
   expect(text).toBe(written(told));
 });
 
-test('without a model the draft by rules stands, as an answer and as a file', async () => {
+test('the draft is the answer and the file if there is no model', async () => {
   const { provider, recover, summarise } = await startWithIncident({
     models: [{ id: 'fast-8k', owned_by: 'askwatch', supported_parameters: [] }],
   });
@@ -130,7 +130,7 @@ test('without a model the draft by rules stands, as an answer and as a file', as
   expect(provider.calls).toEqual([]);
 });
 
-test('where the model fails, the draft by rules stands, and the file says so', async () => {
+test('the draft replaces the answer of a model that fails, and the file says so', async () => {
   const { provider, recover, summarise } = await startWithIncident();
   await recover();
   provider.failWith({ kind: 'status', status: 503 });
@@ -143,7 +143,7 @@ test('where the model fails, the draft by rules stands, and the file says so', a
   expect(end.document?.text).toBe(`${text}\n`);
 });
 
-test('where the model breaks off, its words stay, and the file is the draft by rules', async () => {
+test('an answer that breaks off stays, and the file is the draft', async () => {
   const { provider, recover, summarise } = await startWithIncident();
   await recover();
   provider.answerWith(['The ', 'disk ', 'is full.']);
@@ -167,7 +167,7 @@ test('somebody who stops it gets no file', async () => {
   expect([text, end.document]).toEqual(['', undefined]);
 });
 
-test('of an outage that goes on the draft says that it does', async () => {
+test('the draft says that an outage is ongoing', async () => {
   const { summarise, provider } = await startWithIncident();
   provider.failWith({ kind: 'status', status: 503 });
   const { text } = await summarise();

@@ -1,4 +1,7 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { monitorNamed, statusOf } from '../../../evals/week/facts.ts';
+import { NOW_MS } from '../../../evals/week/planned-monitor.ts';
+import { startRecordedWeek } from '../../../evals/week/recorded-week.ts';
 import { incidentSummary } from '../../../src/bot/alerts/incident-facts.ts';
 import {
   draftPostmortem,
@@ -9,15 +12,19 @@ import { inertFile, postmortemAnswer } from '../../../src/bot/alerts/postmortem-
 import type { ThreadIncident } from '../../../src/bot/incidents/incident-service.ts';
 import type { Group, Incident } from '../../../src/bot/incidents/watch-state.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import { monitorNamed, statusOf } from '../../helpers/recorded-week/facts.ts';
-import { NOW_MS } from '../../helpers/recorded-week/planned-monitor.ts';
-import { startRecordedWeek } from '../../helpers/recorded-week/recorded-week.ts';
 
 const day = (time: string) => Date.parse(`2026-11-20T${time}Z`);
 const PLACE = 'slack:C1';
 
 const delivery = (place: string, more: object = {}) => ({
-  ...{ place, postId: `i@${place}`, attempted: true, told: 1, failures: 0, nextTryAtMs: 0 },
+  ...{
+    place,
+    postId: `i@${place}`,
+    attempted: true,
+    deliveredVersion: 1,
+    failures: 0,
+    nextTryAtMs: 0,
+  },
   posted: { message: 'm', thread: 'm' },
   ...more,
 });
@@ -43,7 +50,7 @@ const nothing: PostmortemFacts['service'] = {
 const check = (time: string, reason?: string) => ({
   ...{ at: `2026-11-20T${time}.000Z`, ok: reason === undefined, response_time_ms: 120 },
   outcome: reason === undefined ? 'ok' : 'status',
-  ...(reason !== undefined && { reason }),
+  reason,
 });
 
 const service: PostmortemFacts['service'] = {
@@ -177,7 +184,7 @@ test('what is not known is said to be unknown, and asked', () => {
   }
   const removed = textOf(factsOf({ of: { gone: true } }));
   expect(removed).toContain('so it is unknown if it recovered');
-  // As its alert says: a service that counts changes has removed it, another one may only leave it out.
+  // A service that counts changes has removed the monitor. Another may only leave it out.
   expect(removed).toContain('# Postmortem draft: Shop was removed\n');
   expect(removed).toContain('It was removed at ');
   const unlisted = textOf(factsOf({ of: { gone: true, change: undefined } }));
@@ -206,13 +213,13 @@ function groupOf(count: number, endedAtMs?: number): ThreadIncident {
     return {
       ...others,
       ...{ id: `i${no}`, monitorId: `mon_${no}`, name: `Shop ${no}`, notes: [] },
-      ...{ startedAtMs: day('14:03:00') + no, ...(endedAtMs !== undefined && { endedAtMs }) },
+      ...{ startedAtMs: day('14:03:00') + no, endedAtMs },
     };
   });
   const members = all.map(
     ({ id: incidentId, monitorId, name, status, startedAtMs, reason = '' }) => ({
       ...{ incidentId, monitorId, name, status, startedAtMs, reason, times: 1, version: 1 },
-      ...(endedAtMs !== undefined && { endedAtMs }),
+      endedAtMs,
     }),
   );
   const group: Group = {
@@ -222,7 +229,7 @@ function groupOf(count: number, endedAtMs?: number): ThreadIncident {
   return { incident: all[0] as Incident, group, all };
 }
 
-test('of five hundred monitors some are named and all counted, in bounded length', () => {
+test('a draft about 500 monitors names some, counts all, and is bounded', () => {
   const text = textOf(factsOf({ found: groupOf(500, day('14:15:30')), service }));
   expect(text.length).toBeLessThan(20_000);
   for (const line of [
@@ -247,7 +254,7 @@ test('what is known of a group without a model names the target of each', () => 
   expect(text).toContain('\n- Target of Shop 2: https://shop.example/pay');
 });
 
-test('of thousands of monitors what was not compared is said', () => {
+test('a draft about thousands of monitors says which were not compared', () => {
   const text = textOf(factsOf({ found: groupOf(3_000, day('14:15:30')), service }));
   expect(text).toContain('According to the checks for 1000 monitors: answered 503');
   expect(text).toContain('Only the first 1000 monitors were compared.');
@@ -314,37 +321,35 @@ test('secrets of a target are not told, nor those of an address in a cause', () 
   expect(text).not.toMatch(/hunter2|s3cret|hunter3|t0psecret/);
 });
 
-describe('a file', () => {
-  test.each([
-    ['<script>alert(1)</script>', '&lt;script>alert(1)&lt;/script>'],
-    ['![p](https://evil.example/p.png)', '![p]\\(https://evil.example/p.png)'],
-    ['\\![p](https://evil.example)', '\\![p]\\(https://evil.example)'],
-    ['![p][r]\n\n[r]: https://evil.example', '![p][r]\n\n[r]\\: https://evil.example'],
-    ['\\<b> @everyone \\@here a@b', '&lt;b> &#64;everyone &#64;here a&#64;b'],
-    ['<https://evil.example>', '&lt;https://evil.example>'],
-    ['1 < 2 and [x] (y)', '1 < 2 and [x] (y)'],
-  ])('of %j holds %j', (text, inert) => {
-    expect(inertFile(`# T\n\n${text}`, 'x')).toBe(`# T\n\n${inert}\n`);
-  });
+test.each([
+  ['<script>alert(1)</script>', '&lt;script>alert(1)&lt;/script>'],
+  ['![p](https://evil.example/p.png)', '![p]\\(https://evil.example/p.png)'],
+  ['\\![p](https://evil.example)', '\\![p]\\(https://evil.example)'],
+  ['![p][r]\n\n[r]: https://evil.example', '![p][r]\n\n[r]\\: https://evil.example'],
+  ['\\<b> @everyone \\@here a@b', '&lt;b> &#64;everyone &#64;here a&#64;b'],
+  ['<https://evil.example>', '&lt;https://evil.example>'],
+  ['1 < 2 and [x] (y)', '1 < 2 and [x] (y)'],
+])('a file of %j holds %j', (text, inert) => {
+  expect(inertFile(`# T\n\n${text}`, 'x')).toBe(`# T\n\n${inert}\n`);
+});
 
-  test('has a title, and says what was left out', () => {
-    expect(inertFile('Words.', 'Postmortem draft: Shop')).toBe(
-      '# Postmortem draft: Shop\n\nWords.\n',
-    );
-    const long = inertFile('x'.repeat(300_000), 'T');
-    expect(long.length).toBeLessThan(201_000);
-    expect(long).toMatch(/… The rest is cut off because the text is too long\.\n$/);
-  });
+test('a file has a title, and says what was left out', () => {
+  expect(inertFile('Words.', 'Postmortem draft: Shop')).toBe(
+    '# Postmortem draft: Shop\n\nWords.\n',
+  );
+  const long = inertFile('x'.repeat(300_000), 'T');
+  expect(long.length).toBeLessThan(201_000);
+  expect(long).toMatch(/… The rest is cut off because the text is too long\.\n$/);
+});
 
-  test('is named by the incident and its day alone', () => {
-    const found = { incident: { ...incident, id: '../../é:x/1' }, group: undefined, all: [] };
-    const monitoring = createMonitoringClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k' });
-    onTestFinished(() => monitoring.close());
-    const { documentOf } = postmortemAnswer(found, {
-      ...{ monitoring, place: PLACE, questions: async () => [], nowMs: day('15:00:00') },
-    });
-    expect(documentOf('Words.').name).toBe('postmortem-x1-2026-11-20.md');
+test('a file is named by the incident and its day alone', () => {
+  const found = { incident: { ...incident, id: '../../é:x/1' }, group: undefined, all: [] };
+  const monitoring = createMonitoringClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k' });
+  onTestFinished(() => monitoring.close());
+  const { documentOf } = postmortemAnswer(found, {
+    ...{ monitoring, place: PLACE, questions: async () => [], nowMs: day('15:00:00') },
   });
+  expect(documentOf('Words.').name).toBe('postmortem-x1-2026-11-20.md');
 });
 
 test('an outage of the recorded week is told as the service has it', async () => {

@@ -53,7 +53,6 @@ async function startState() {
       });
       onTestFinished(async () => {
         const stopped = sender.stop();
-        // What hangs is not waited for.
         clock.goOn(60_000);
         await stopped;
       });
@@ -118,7 +117,7 @@ test('A change waits 3 s under a new lease if an earlier one may be under way th
     ...slack,
     update: async (channel) => (channel === 'C1' ? await never : Promise.reject(new Error('503'))),
   });
-  await eventually(() => deliveries().every(({ told }) => told === 1));
+  await eventually(() => deliveries().every(({ deliveredVersion }) => deliveredVersion === 1));
   await see('UP');
   sender.wake();
   await eventually(() => deliveries()[0]?.triedBy === 1 && deliveries()[1]?.failures === 1);
@@ -149,7 +148,9 @@ test('What became of a request is not stored once it was taken up under a later 
   await eventually(() => deliveries().every(({ posted }) => posted));
   // Until the second has shown all that there is to show.
   await eventually(() =>
-    deliveries().every(({ told, triedBy }) => told === 1 && triedBy === undefined),
+    deliveries().every(
+      ({ deliveredVersion, triedBy }) => deliveredVersion === 1 && triedBy === undefined,
+    ),
   );
   const before = state.current();
   for (const answer of answers) answer();

@@ -25,7 +25,7 @@ const SLACK = { platform: 'slack', channel: 'C1' } as const;
 const DISCORD = { platform: 'discord', channel: 'D1' } as const;
 const PLACES = [SLACK, DISCORD].map(placeKey);
 
-/** From one poll to the next: so long that nothing flaps, and that outages of two polls are told together. */
+/** Long enough that nothing flaps, and short enough that outages of two polls share a message. */
 const LOOK_MS = 4 * 60_000;
 
 /** The statuses of monitors `a`, `b`, … at one poll. */
@@ -48,9 +48,9 @@ async function openWorld() {
     },
   };
 
-  /** Starts the program anew over what is stored. */
+  /** Starts the program over the stored state. */
   async function live(killAt = 0) {
-    // What a killed program had begun to write is there, or not, before the next one reads.
+    // A write under way during a kill may be there at the next start or not.
     await durable.update((watching) => watching);
     const life = createLife(killAt);
     const state: Pick<WatchState, 'current' | 'update'> = {
@@ -103,11 +103,12 @@ async function openWorld() {
   const isSettled = () =>
     (durable.current()?.alerts ?? []).every((alert) =>
       alert.deliveries.every(
-        ({ told, dead, line }) => dead !== undefined || (told === alert.version && !line),
+        ({ deliveredVersion, dead, line }) =>
+          dead !== undefined || (deliveredVersion === alert.version && !line),
       ),
     );
 
-  /** Whether Askwatch does not know if the message showed that it goes on. */
+  /** Askwatch doesn't know if the message has shown an ongoing outage. */
   const triedOpen = (message: string) =>
     (durable.current()?.alerts ?? []).some(({ deliveries }) =>
       deliveries.some(({ posted, triedOpen }) => posted?.message === message && triedOpen),
@@ -131,7 +132,7 @@ async function turns(count: number) {
   for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What the messages of a channel say of a monitor: a message of its own, or a line in one about several. */
+/** Texts about a monitor in a channel: its own messages, or its lines in groups. */
 function saidOf({ messages }: ScriptedPlatform, monitor: string) {
   return messages.flatMap(({ id, card, titles, lines }) => {
     const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
@@ -151,7 +152,7 @@ function saidOf({ messages }: ScriptedPlatform, monitor: string) {
 
 const isDownTitle = (title: string) => / (is|are) (still )?down/.test(title);
 
-/** How many outages of a monitor a channel was told of. */
+/** Outages of a monitor that a channel's messages count. */
 const toldOutages = (platform: ScriptedPlatform, monitor: string) =>
   saidOf(platform, monitor).reduce((sum, { outages }) => sum + outages, 0);
 
@@ -211,12 +212,12 @@ test('the sender delivers every outage exactly once and ends with the true statu
           for (const { id, card, titles, lines } of said) {
             expect(titles.at(-1)).toBe(card.title);
             const isSeen = titles.slice(0, -1).some(isDownTitle);
-            // Nothing recovers of which nobody was told that it is down.
+            // Nothing recovers that wasn't reported as down.
             if (card.title.includes('recovered')) expect(isSeen).toBe(true);
             const isOver = !isDownTitle(card.title);
-            // Whether a change of a message was shown is not known when its answer is lost.
+            // An edit whose answer was lost may have been shown.
             if (isOver && !isSeen && triedOpen(id)) continue;
-            // A line for what people saw beginning, and none for what was over when they heard of it.
+            // A line only if people saw the outage begin.
             const end = expect.stringMatching(/ after .*min/);
             expect([...lines.values()]).toEqual(isOver && isSeen ? [end] : []);
           }
@@ -369,10 +370,16 @@ test('a message that is held back does not wait for a clock that was set back', 
   const nowMs = 1_800_000_000_000;
   const delivery = {
     ...{ place: 'slack:C1', postId: 'a', attempted: true, posted: { message: '1', thread: '1' } },
-    ...{ told: 1, failures: 0, nextTryAtMs: 0, heldUntilMs: nowMs + 60_000 },
+    ...{ deliveredVersion: 1, failures: 0, nextTryAtMs: 0, heldUntilMs: nowMs + 60_000 },
   };
   const monitoringOutage = {
-    ...{ kind: 'blindness' as const, id: 'b', version: 2, openedAtMs: nowMs, startedAtMs: nowMs },
+    ...{
+      kind: 'monitoring-outage' as const,
+      id: 'b',
+      version: 2,
+      openedAtMs: nowMs,
+      startedAtMs: nowMs,
+    },
     ...{ why: 'Away.', deliveries: [delivery] },
   };
   const watching = { known: [], learnt: true, shortLooks: 0, alerts: [monitoringOutage] };
@@ -386,7 +393,7 @@ test('a message that shows an outage which is over is changed before one about s
   const nowMs = 1_800_000_000_000;
   const delivery = (postId: string) => ({
     ...{ place: 'slack:C1', postId, attempted: true, posted: { message: postId, thread: postId } },
-    ...{ told: 0, failures: 0, nextTryAtMs: 0 },
+    ...{ deliveredVersion: 0, failures: 0, nextTryAtMs: 0 },
   });
   const alert = { version: 2, openedAtMs: nowMs, startedAtMs: nowMs };
   const group = {
@@ -401,7 +408,7 @@ test('a message that shows an outage which is over is changed before one about s
   };
   const watching = { known: [], learnt: true, shortLooks: 0, alerts: [group, over] };
   expect(nextFor(watching, 'slack:C1', nowMs)?.delivery.postId).toBe('own');
-  const told = { ...over, deliveries: [{ ...delivery('own'), told: 2 }] };
+  const told = { ...over, deliveries: [{ ...delivery('own'), deliveredVersion: 2 }] };
   const after = { ...watching, alerts: [group, told] };
   expect(nextFor(after, 'slack:C1', nowMs)?.delivery.postId).toBe('several');
 });

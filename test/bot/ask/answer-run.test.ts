@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createAnswerRun } from '../../../src/bot/ask/answer-run.ts';
+import { AnswerRun } from '../../../src/bot/ask/answer-run.ts';
 
 const usage = (prompt: number, completion: number) => ({
   prompt_tokens: prompt,
@@ -7,35 +7,35 @@ const usage = (prompt: number, completion: number) => ({
   total_tokens: prompt + completion,
 });
 
-test('tokens of look-ups are those of the calls, and of prompts that were sent again', () => {
-  const run = createAnswerRun(undefined, 60_000);
+test('look-up tokens are the calls and the repeated prompts', () => {
+  const run = new AnswerRun(undefined, 60_000);
   expect(run.lookupTokens).toBeUndefined();
-  run.used(usage(1_000, 20), 0);
-  run.calls(0);
-  run.looksUp();
-  run.used(usage(1_500, 30), 1);
-  run.calls(1);
-  run.used(usage(2_000, 400), 2);
+  run.recordUsage(usage(1_000, 20), 0);
+  run.recordToolRound(0);
+  run.countLookup();
+  run.recordUsage(usage(1_500, 30), 1);
+  run.recordToolRound(1);
+  run.recordUsage(usage(2_000, 400), 2);
   expect([run.tokens, run.lookupTokens]).toEqual([4_950, 20 + 1_500 + 30 + 2_000]);
-  run.began({ id: 'test-model' });
+  run.startModel({ id: 'test-model' });
   expect(run.footer()).toMatch(/ · 4950 tokens \(1000 prompt, 3550 look-ups, 400 answer\)$/);
   run.end();
 });
 
-test('a look-up by rules takes no tokens, also where a model that took no functions was asked twice', () => {
-  const run = createAnswerRun(undefined, 60_000);
-  run.looksUp();
+test('a look-up by rules costs no tokens', () => {
+  const run = new AnswerRun(undefined, 60_000);
+  run.countLookup();
   expect(run.lookupTokens).toBeUndefined();
-  run.used(usage(1_000, 20), 1);
+  run.recordUsage(usage(1_000, 20), 1);
   expect(run.lookupTokens).toBe(0);
   run.end();
 });
 
-test('the footer of an answer that has ended tells the same time whenever it is asked for', () => {
+test('the footer of an ended answer keeps its time', () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
   onTestFinished(() => void now.mockRestore());
-  const run = createAnswerRun(undefined, 60_000);
-  run.began({ id: 'test-model' });
+  const run = new AnswerRun(undefined, 60_000);
+  run.startModel({ id: 'test-model' });
   now.mockReturnValue(2_200);
   run.end();
   // An answer that is shared is shown long after it ended, and what ends it again changes nothing.

@@ -7,7 +7,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** What the model was sent, as `role: text` lines, without the system prompt. */
+/** The messages of a request as `role: text` lines, without the system prompt. */
 function promptOf({ body }: ProviderCall): string[] {
   const messages: Array<{ role: string; content: string }> = body.messages;
   return messages
@@ -180,7 +180,7 @@ test('does not call slow showing a stall', async () => {
     parts.push(part);
     if (parts.length === 1) await pause(2_400);
   }
-  expect(parts.at(-1)).not.toHaveProperty('note');
+  expect(parts.at(-1)).toMatchObject({ note: undefined });
   expect(parts).toHaveLength(4);
 });
 

@@ -22,7 +22,7 @@ test.each([
   expect(readBudget(text)).toEqual(budget);
 });
 
-test('a channel that has used up its budget is told until when, and no model is asked', async () => {
+test('a channel without budget learns when it resets, and no model is asked', async () => {
   const bot = await startTestBot();
   const say = async (line: string) => textOf(cardOf(await bot.say(line, { person: ADMIN })));
   expect(await say('/askwatch budget')).toContain('has no token budget');
@@ -33,7 +33,7 @@ test('a channel that has used up its budget is told until when, and no model is 
 
   bot.provider.answerWith('word '.repeat(1_200));
   await readAnswer(await bot.say('/ask two'), 't1');
-  // What was used is read again after a moment.
+  // Usage is read again after some seconds.
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
     vi.setSystemTime(Date.now() + 6_000);
@@ -55,14 +55,14 @@ test('a channel that has used up its budget is told until when, and no model is 
   }
 });
 
-test('a budget that means nothing is refused with what works, and changes nothing', async () => {
+test('an invalid budget is refused with an example', async () => {
   const bot = await startTestBot();
   const card = cardOf(await bot.say('/askwatch budget lots', { person: ADMIN }));
   expect(textOf(card)).toContain('such as 200k/day or 5M/month');
   expect(textOf(cardOf(await bot.say('/askwatch budget')))).toContain('has no token budget');
 });
 
-test('what rules answer is asked of no model, so it is answered beyond the budget', async () => {
+test('rules answer without a budget', async () => {
   const bot = await startTestBot({
     models: [{ id: 'fast-8k', owned_by: 'askwatch', supported_parameters: [] }],
   });
@@ -94,7 +94,7 @@ test('days and months begin at 00:00 UTC', async () => {
   ]);
 });
 
-test('an answer that uses up the budget looks nothing more up, and says why it ends', async () => {
+test('an answer that uses up the budget makes no further look-up and says why it ends', async () => {
   const bot = await startTestBot();
   await bot.say('/askwatch budget 2k/day', { person: ADMIN });
   let rounds = 0;
@@ -111,7 +111,7 @@ test('an answer that uses up the budget looks nothing more up, and says why it e
   expect(bot.provider.calls).toHaveLength(rounds);
 });
 
-test('look-ups are counted with the answers', async () => {
+test('usage counts look-ups and their tokens', async () => {
   const bot = await startTestBot();
   bot.provider.answerWith((body) =>
     body.messages.at(-1).role === 'tool'
@@ -132,7 +132,7 @@ test('look-ups are counted with the answers', async () => {
   expect(usage).toContain(`Ada | 1 | ${of(tokens)} | 1 | ${of(lookupTokens)}`);
 });
 
-test('without look-ups there are no columns for them', async () => {
+test('usage has no look-up columns if nothing was looked up', async () => {
   const bot = await startTestBot();
   await readAnswer(await bot.say('/ask one'), 't1');
   expect(textOf(cardOf(await bot.say('/askwatch usage')))).toContain('Person | Answers | Tokens\n');

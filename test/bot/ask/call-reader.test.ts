@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCallReader } from '../../../src/bot/ask/call-reader.ts';
 
-test('a name and arguments that never end are held no longer than they can mean anything', () => {
+test('an endless name and endless arguments are cut', () => {
   const reader = createCallReader();
   const piece = { name: 'x'.repeat(200), arguments: 'y'.repeat(1_000) };
   for (let at = 0; at < 1_000; at += 1) {

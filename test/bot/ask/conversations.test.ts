@@ -18,7 +18,7 @@ async function openConversations() {
   return { clock, folder, store, conversations };
 }
 
-test('the turns of a forgotten thread are in no file any more', async () => {
+test('forgetting a thread deletes its turns from all files', async () => {
   const { conversations, folder, store } = await openConversations();
   for (const atMs of [1, 2])
     await conversations.add('k', { question: 's3cret', answer: 'a', atMs });
@@ -29,7 +29,7 @@ test('the turns of a forgotten thread are in no file any more', async () => {
   await store.close();
 });
 
-test('a conversation keeps its newest turns, of which there are at most fifty', async () => {
+test('a conversation keeps its newest fifty turns', async () => {
   const { conversations, store } = await openConversations();
   for (let i = 1; i <= 60; i += 1) {
     await conversations.add('k', { question: `q${i}`, answer: 'a', atMs: i });
@@ -82,24 +82,5 @@ test('a question asked while silent threads are forgotten is remembered', async 
   const turn = { question: 'q', answer: 'a', atMs: clock.nowMs };
   await Promise.all([conversations.forgetOld(), conversations.add('old', turn)]);
   expect(await conversations.turns('old')).toEqual([turn]);
-  await store.close();
-});
-
-test('ratings that an older version kept with an answer are moved, once', async () => {
-  const { conversations, store } = await openConversations();
-  const ratings = { U1: 'good', U2: 'bad' } as const;
-  const plain = { id: 'b', question: 'q2', answer: 'a2', atMs: 2 };
-  await conversations.add('k', { id: 'a', question: 'q', answer: 'a', atMs: 1, ratings });
-  await conversations.add('k', plain);
-  const moved: unknown[] = [];
-  await conversations.moveRatings(
-    async (key, turn) => void moved.push([key, turn.id, turn.ratings]),
-  );
-  await conversations.moveRatings(async () => void moved.push('again'));
-  expect(moved).toEqual([['k', 'a', ratings]]);
-  expect(await conversations.turns('k')).toEqual([
-    { id: 'a', question: 'q', answer: 'a', atMs: 1 },
-    plain,
-  ]);
   await store.close();
 });

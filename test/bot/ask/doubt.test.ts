@@ -5,9 +5,16 @@ import { mayConcernWatching } from '../../../src/bot/ask/watching-words.ts';
 const NAMES = ['Shop', 'Shop checkout', 'Blog', 'My service', 'db-1'];
 
 function doubt(question: string, text: string, more: Partial<Parameters<typeof doubtOf>[1]> = {}) {
-  const basis = { question, said: [], incident: undefined, given: [], found: [], names: NAMES };
+  const sources = {
+    question,
+    quotable: [],
+    incident: undefined,
+    results: [],
+    found: [],
+    names: NAMES,
+  };
   return doubtOf(text, {
-    ...basis,
+    ...sources,
     concernsWatching: mayConcernWatching(question, NAMES),
     ...more,
   });
@@ -50,9 +57,9 @@ test.each([
   expect(doubt(question, text)).toBeUndefined();
 });
 
-test('takes what the thread and its incident tell for looked up', () => {
-  const said = ['is Shop up?', 'Shop is UP, with 99.954 %.'];
-  expect(doubt('so it was up?', 'Yes, Shop is UP, with 99.954 %.', { said })).toBeUndefined();
+test('earlier turns and the incident of the thread are sources', () => {
+  const quotable = ['is Shop up?', 'Shop is UP, with 99.954 %.'];
+  expect(doubt('so it was up?', 'Yes, Shop is UP, with 99.954 %.', { quotable })).toBeUndefined();
   const incident = 'Shop checkout is DOWN since 2026-11-26T11:48:00Z: 503';
   const inThread = (text: string) => doubt('why?', text, { incident });
   expect(inThread('Shop checkout is DOWN since 11:48: it answers 503.')).toBeUndefined();
@@ -61,15 +68,15 @@ test('takes what the thread and its incident tell for looked up', () => {
   );
 });
 
-test('names what a look-up does not back', () => {
+test('names and figures without a source are listed', () => {
   const found = ['{"monitors":[{"name":"Shop","status":"UP"}]}'];
   const text = 'Storefront is down, with an uptime of 99.3 %. Shop is UP.';
-  expect(doubt('what is down?', text, { found, given: found })).toBe(
+  expect(doubt('what is down?', text, { found, results: found })).toBe(
     'Not backed by any look-up: “Storefront”, 99.3 %. Verify before relying on it.',
   );
 });
 
-test('does not take a failed look-up for one', () => {
-  const given = ['{"error":"No monitor called “Nope”."}'];
-  expect(doubt('is Nope up?', '**Nope** is up.', { given })).toBe(NOT_LOOKED_UP);
+test('a failed look-up does not count', () => {
+  const results = ['{"error":"No monitor called “Nope”."}'];
+  expect(doubt('is Nope up?', '**Nope** is up.', { results })).toBe(NOT_LOOKED_UP);
 });

@@ -12,7 +12,7 @@ const ADA = { id: 'U1', name: 'Ada', mayManage: async () => true };
 const MALLORY = { id: 'U9', name: 'Mallory', mayManage: async () => true };
 const ELSEWHERE: Place = { platform: 'console', channel: 'payroll' };
 
-/** What is known in another channel only. */
+/** Secrets of another channel. */
 const SECRETS = ['secret-of-a-prompt', 'secret-of-a-private-answer', 'secret-of-a-thread'];
 
 const call = (name: string, input: object): ScriptedCall => ({
@@ -32,7 +32,7 @@ const ORDERED = [
   call('get_channel_alerts', { channel: 'payroll' }),
 ];
 
-/** The worst of models: it does all that it is told by anybody, and repeats everything that it was given. */
+/** The worst model: it obeys every text and repeats everything. */
 // biome-ignore lint/suspicious/noExplicitAny: the body of a request
 function obey({ messages }: any) {
   const given = messages.filter(({ role }: { role: string }) => role === 'tool');
@@ -40,7 +40,7 @@ function obey({ messages }: any) {
   return messages.map(({ content }: { content: unknown }) => JSON.stringify(content)).join('\n');
 }
 
-/** What people wrote in a thread and sent: on every platform the same. */
+/** Text of a message and of a file, for every platform. */
 let written = '';
 
 /** A bot whose other channel has secrets, and what is watched. */
@@ -92,7 +92,9 @@ const press = (
 async function confirmOne(bot: TestBot, cards: readonly Card[], at: number) {
   const [{ command, values } = { command: '', values: {} }] = cards[at % 3]?.actions ?? [];
   const isForged = at % 2 === 1;
-  const more = isForged ? { person: 'U1', target: 'https://evil.example' } : {};
+  const more: Record<string, string> = isForged
+    ? { person: 'U1', target: 'https://evil.example' }
+    : {};
   const forged = { command, values: { ...(values as Record<string, string>), ...more } };
   const where = isForged ? { place: ELSEWHERE } : {};
   const reply = await press(bot, forged, { person: MALLORY, ...where });
@@ -102,7 +104,7 @@ async function confirmOne(bot: TestBot, cards: readonly Card[], at: number) {
 const changes = ({ service }: TestBot) =>
   service.requests.filter(({ method }) => method !== 'GET').map(({ body }) => body);
 
-/** Where a hostile text stands when somebody asks an innocent question. */
+/** Places of a hostile text during an innocent question. */
 const SOURCES: Record<
   string,
   (

@@ -30,7 +30,7 @@ function createParts() {
       wake();
     },
     end(note?: string) {
-      waiting.push({ kind: 'end', footer: 'model · 1 s', ...(note === undefined ? {} : { note }) });
+      waiting.push({ kind: 'end', footer: 'model · 1 s', note });
       finished = true;
       wake();
     },
@@ -94,7 +94,7 @@ test('shows one view at a time, spaced, newest text winning', async () => {
   expect(performance.now() - beganMs).toBeGreaterThanOrEqual(39 * (shows.length - 2));
 });
 
-test('a view that could not be shown is logged, and shown again at the next turn with the text that came meanwhile', async () => {
+test('a failed view is reported and shown again at the next turn with newer text', async () => {
   const parts = createParts();
   const { shows, show } = createScreen();
   const errors: unknown[] = [];
@@ -117,7 +117,7 @@ test('a view that could not be shown is logged, and shown again at the next turn
   expect(shows.map(({ view }) => view.messages)).toEqual([['one two'], ['one two']]);
 });
 
-test('when nobody can read it any more, nothing but the end is shown', async () => {
+test('shows only the end if nobody can read the answer any more', async () => {
   const parts = createParts();
   const gone = new AbortController();
   const tried: string[] = [];
@@ -141,7 +141,7 @@ test('when nobody can read it any more, nothing but the end is shown', async () 
   expect(tried).toEqual(['one', 'one two three (end)']);
 });
 
-test('with turns, each shows the text that came until then, and the end waits for none', async () => {
+test('each turn shows the text so far, and the end waits for none', async () => {
   const parts = createParts();
   const { shows, show } = createScreen();
   const turns: Array<() => void> = [];
@@ -197,22 +197,4 @@ test('an answer without text has an end and no message', async () => {
   expect(shows.map(({ view }) => view)).toEqual([
     { messages: [], end: { note: 'No model answered.', footer: 'model · 1 s' } },
   ]);
-});
-
-test('cuts a long answer into messages that stay as they are', async () => {
-  const parts = createParts();
-  const { shows, show } = createScreen();
-  const done = showLive(parts.stream, { limit: 100, turn: everyMs(() => 1), show });
-  for (let count = 0; count < 200; count += 1) {
-    parts.text(`word${count} `);
-    await pause(0);
-  }
-  parts.end();
-  await done;
-  const last = shows.at(-1)?.view.messages ?? [];
-  expect(last.join(' ')).toContain('word199');
-  for (const { view } of shows) {
-    const settled = view.messages.slice(0, -1);
-    expect(last.slice(0, settled.length)).toEqual(settled);
-  }
 });

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const PLACE = { platform: 'discord', channel: 'C1' } as const;
 
-test('the newest messages of each channel are kept, over a restart too', async () => {
+test('the newest messages of each channel survive a restart', async () => {
   const folder = await temporaryFolder();
   const { log } = recordingLog();
   const first = await openLowdbStore({ folder, log });

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createToolCalls } from '../../../src/bot/ask/tool-calls.ts';
+import { ToolCalls } from '../../../src/bot/ask/tool-calls.ts';
 import type { AnswerStep } from '../../../src/bot/shared/invocation.ts';
 import { tools } from '../../../src/bot/tools/registry.ts';
-import type { UsageEntry } from '../../../src/bot/usage/usage-log.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import type { ScriptedCall } from '../../fakes/model-provider.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
@@ -36,7 +35,7 @@ async function ask(bot: Awaited<ReturnType<typeof startTestBot>>, line: string) 
 
 const words = ({ what, found, state }: AnswerStep) => `${state}: ${what} (${found})`;
 
-test('answers from what a tool gives, and tells what was looked at', async () => {
+test('the model answers from a tool’s result, and the answer lists the look-up', async () => {
   const bot = await startTestBot({ settings: { pagesUrl: 'https://watch.example' } });
   bot.service.add({ name: 'Shop', status: 'DOWN' });
   bot.service.add({ name: 'Blog' });
@@ -78,7 +77,7 @@ test('the look-ups of one answer share one list of the monitors', async () => {
   expect(lists).toHaveLength(1);
 });
 
-test('a model is told what it may rely on, and of which moment that is', async () => {
+test('the prompt has the rules for results and the current time', async () => {
   const bot = await startTestBot();
   await ask(bot, '/ask what is down?');
   const content = bot.provider.calls[0]?.body.messages[0].content;
@@ -86,24 +85,7 @@ test('a model is told what it may rely on, and of which moment that is', async (
   expect(content).toMatch(new RegExp(`It is ${new Date().toISOString().slice(0, 13)}:\\d\\dZ`));
 });
 
-test('a figure that nothing gave is named under the answer', async () => {
-  const bot = await startTestBot();
-  bot.service.add({ name: 'Shop' });
-  const saying = (text: string) => (body: { messages: Array<{ role: string }> }) =>
-    body.messages.at(-1)?.role === 'tool' ? text : { calls: [call('list_monitors')] };
-  bot.provider.answerWith(saying('Shop is UP, and was for 99.3 % of the last 40 days.'));
-  const wrong = await ask(bot, '/ask how is it?');
-  expect(wrong.end.note).toBe(
-    'Not backed by any look-up: 99.3 %, 40 days. Verify before relying on it.',
-  );
-  bot.provider.answerWith(saying('Shop is UP; of the 40 days you name I know nothing.'));
-  const right = await ask(bot, '/ask how was it in the last 40 days?');
-  expect(right.end.note).toBeUndefined();
-  bot.provider.answerWith('Boil them for 7 minutes.');
-  expect((await ask(bot, '/ask how long do eggs take?')).end.note).toBeUndefined();
-});
-
-test('a monitor that nothing gave is named under the answer, and what is proposed is not', async () => {
+test('a note names a monitor that no look-up contains, but not a proposed one', async () => {
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 32_000 }] });
   bot.service.add({ name: 'Shop' });
   const calls = [
@@ -120,7 +102,7 @@ test('a monitor that nothing gave is named under the answer, and what is propose
   expect(end.note).toBe('Not backed by any look-up: “Storefront”. Verify before relying on it.');
 });
 
-test('nothing is looked at for an answer that needs nothing', async () => {
+test('a general question makes no look-up', async () => {
   const bot = await startTestBot();
   bot.provider.answerWith('The sky is blue.');
   const { text, steps } = await ask(bot, '/ask why is the sky blue?');
@@ -130,7 +112,7 @@ test('nothing is looked at for an answer that needs nothing', async () => {
   expect(bot.service.requests).toHaveLength(1);
 });
 
-test('text before a call stands apart from the text after it', async () => {
+test('a blank line separates the text before a call from the text after it', async () => {
   const bot = await startTestBot();
   bot.provider.answerWith((body) =>
     body.messages.at(-1).role === 'tool'
@@ -141,18 +123,7 @@ test('text before a call stands apart from the text after it', async () => {
   expect(text).toBe('Let me see.\n\nAll is well.');
 });
 
-test('the tokens of all rounds are counted', async () => {
-  const bot = await startTestBot();
-  bot.provider.answerWith(callingModel([call('list_monitors')]));
-  const { end } = await ask(bot, '/ask how is it?');
-  const usages: UsageEntry[] = [];
-  for await (const one of bot.usageLog.everywhere(0)) usages.push(one);
-  expect(bot.provider.calls).toHaveLength(2);
-  expect(usages[0]?.tokens).toBeGreaterThan(0);
-  expect(end.footer).toContain(` ${usages[0]?.tokens} tokens`);
-});
-
-test('what a provider wants to have back of a call is sent back as it was', async () => {
+test('a provider gets its own data of a call back unchanged', async () => {
   const bot = await startTestBot();
   const extra = { extra_content: { google: { thought_signature: 'c2ln' } } };
   bot.provider.answerWith(callingModel([{ ...call('list_monitors'), id: 'call_x', extra }]));
@@ -179,7 +150,7 @@ test.each([
   ['an input of the wrong type', [call('list_monitors', { limit: 'many' })], /limit/],
   ['a monitor that is not there', [call('get_monitor', { monitor: 'Nope' })], /No monitor/],
   ['what the service does not offer', [call('get_uptime', {})], /does not offer/],
-])('%s is told to the model, which goes on', async (_, calls, said) => {
+])('the model learns about %s and continues', async (_, calls, said) => {
   const bot = await startTestBot();
   bot.service.add({ name: 'Shop' });
   bot.provider.answerWith(callingModel(calls, [call('list_monitors')]));
@@ -190,15 +161,7 @@ test.each([
   expect(bot.provider.refusals).toEqual([]);
 });
 
-test('arguments that are nothing at all are an empty input', async () => {
-  const bot = await startTestBot();
-  bot.service.add({ name: 'Shop' });
-  bot.provider.answerWith(callingModel([{ name: 'list_monitors', arguments: '' }]));
-  const { text } = await ask(bot, '/ask how is it?');
-  expect(text).toContain('"name":"Shop"');
-});
-
-test('of forty calls at once eight are done, and the model is then asked to answer', async () => {
+test('an answer makes at most eight calls, and the model is then asked to answer', async () => {
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
   const forty = Array.from({ length: 40 }, (_, at) => call('list_monitors', { offset: at }));
   bot.provider.answerWith(callingModel(forty, forty));
@@ -210,7 +173,7 @@ test('of forty calls at once eight are done, and the model is then asked to answ
   expect(bot.provider.calls[1]?.body.tool_choice).toBe('none');
 });
 
-test('the same call for ever ends, and was done once', async () => {
+test('a repeated call runs once, and the repetition ends', async () => {
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
   bot.provider.answerWith((body) =>
     body.tool_choice === 'none' ? 'That is all.' : { calls: [call('list_monitors')] },
@@ -221,7 +184,7 @@ test('the same call for ever ends, and was done once', async () => {
   expect(bot.provider.calls).toHaveLength(9);
 });
 
-test('a model that calls although it must not ends with a note', async () => {
+test('a model that keeps calling at the limit ends with a note', async () => {
   const bot = await startTestBot();
   bot.provider.answerWith({ calls: [call('list_monitors')] });
   const { text, end } = await ask(bot, '/ask how is it?');
@@ -232,7 +195,7 @@ test('a model that calls although it must not ends with a note', async () => {
   expect(bot.provider.calls).toHaveLength(9);
 });
 
-test('a monitoring service that is away is told to the model and to people', async () => {
+test('the model and people learn that the monitoring service is away', async () => {
   const bot = await startTestBot();
   bot.service.failWith({ kind: 'status', status: 503 });
   bot.provider.answerWith(callingModel([call('list_monitors')]));
@@ -243,7 +206,7 @@ test('a monitoring service that is away is told to the model and to people', asy
   ]);
 });
 
-test('a stop in the middle of a call ends the answer at once', async () => {
+test('Stop ends the answer in the middle of a call', async () => {
   const bot = await startTestBot();
   bot.service.failWith({ kind: 'hang' });
   bot.provider.answerWith(callingModel([call('list_monitors')]));
@@ -255,7 +218,7 @@ test('a stop in the middle of a call ends the answer at once', async () => {
   expect(end.note).toMatch(/Stopped/);
 });
 
-test('results beyond what an answer has room for are cut, and the model is told so', async () => {
+test('results without room are cut, and the model learns that', async () => {
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
   for (let at = 0; at < 300; at += 1) bot.service.add({ name: `Monitor ${at} ${'x'.repeat(150)}` });
   const pages = [0, 50, 100, 150].map((offset) => call('list_monitors', { limit: 50, offset }));
@@ -272,7 +235,7 @@ test('results beyond what an answer has room for are cut, and the model is told 
   expect(bytes).toBeLessThan(21_000);
 });
 
-test('the smaller a context is, the less is offered and given', async () => {
+test('a smaller context gets fewer tools and shorter results', async () => {
   const models = [
     { id: 'large', context_length: 8192 },
     { id: 'middle', context_length: 4096 },
@@ -302,7 +265,7 @@ test('the smaller a context is, the less is offered and given', async () => {
   expect(text).toBe('No tools.');
 });
 
-test('tools take nothing from what a thread remembers where the context is not known', async () => {
+test('tools take no room from earlier turns if the context size is unknown', async () => {
   const bot = await startTestBot();
   const first = 'word '.repeat(2_000);
   bot.provider.answerWith(first);
@@ -313,7 +276,7 @@ test('tools take nothing from what a thread remembers where the context is not k
   expect(bot.provider.calls.at(-1)?.body.tools).toHaveLength(tools.length);
 });
 
-test('a model that takes no functions is offered none', async () => {
+test('a model without functions is offered none', async () => {
   const models = [{ id: 'plain', supported_parameters: ['temperature'] }];
   const bot = await startTestBot({ models });
   await ask(bot, '/ask how is it?');
@@ -321,7 +284,7 @@ test('a model that takes no functions is offered none', async () => {
   expect(bot.provider.calls[0]?.body.messages[0].content).not.toMatch(/function/);
 });
 
-test('a model that refuses functions although nobody said so answers without', async () => {
+test('a model that refuses functions is asked without them', async () => {
   const bot = await startTestBot();
   bot.provider.failWith({ kind: 'status', status: 400 }, 1);
   bot.provider.answerWith('Without tools.');
@@ -330,7 +293,7 @@ test('a model that refuses functions although nobody said so answers without', a
   expect(bot.provider.calls.map(({ body }) => body.tools !== undefined)).toEqual([true, false]);
 });
 
-test('a stall between two rounds ends the answer with what is known', async () => {
+test('a stall between two rounds ends the answer with the text so far', async () => {
   const bot = await startTestBot({ settings: { askStallMs: 300 } });
   bot.provider.answerWith(() => {
     bot.provider.failWith({ kind: 'hang-after-headers' }, 1);
@@ -342,7 +305,7 @@ test('a stall between two rounds ends the answer with what is known', async () =
   expect(end.note).toMatch(/sent nothing for/);
 });
 
-/** What only a tool that writes works with. */
+/** Services that only writing tools use. */
 const NOTHING_TO_WRITE = {
   channels: { describe: async () => '', add: async () => {} },
   incidents: { openOf: () => undefined, mark: async () => undefined, note: async () => false },
@@ -351,13 +314,13 @@ const NOTHING_TO_WRITE = {
   log: recordingLog().log,
 };
 
-test('all calls of an answer together take no longer than they may', async () => {
+test('all calls of an answer share one time limit', async () => {
   const service = await startMonitoringService({ limit: false });
   onTestFinished(() => service.close());
   service.failWith({ kind: 'hang' });
   const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
   onTestFinished(() => monitoring.close());
-  const calls = createToolCalls({
+  const calls = new ToolCalls({
     tools,
     contextOf: (signal) => ({
       monitoring,
@@ -378,7 +341,7 @@ test('all calls of an answer together take no longer than they may', async () =>
     type: 'function' as const,
     function: { name: 'list_monitors', arguments: JSON.stringify({ text }) },
   }));
-  const running = calls.run(asked, new AbortController().signal);
+  const running = calls.callForModel(asked, new AbortController().signal);
   const steps: AnswerStep[] = [];
   let next = await running.next();
   for (; !next.done; next = await running.next()) steps.push(next.value);
@@ -387,5 +350,5 @@ test('all calls of an answer together take no longer than they may', async () =>
     expect.stringContaining('took longer than 1 second'),
     expect.stringContaining('1 second for look-ups are used up'),
   ]);
-  expect(calls.isSpent()).toBe(true);
+  expect(calls.isExhausted).toBe(true);
 });

@@ -39,7 +39,7 @@ async function begin(store: Store, log: Parameters<typeof openUnfinishedAnswers>
       if (!handling) throw new Error(`${id} is a repeat.`);
       const question = { kind: 'answer', id: `answer ${id}`, question: 'why?' } as const;
       const answer = { ...question, private: false, async *stream() {} };
-      const noted = unfinished.noted(answer, invocation, handling);
+      const noted = unfinished.track(answer, invocation, handling);
       await noted.begin({ thread: 't1', shown: { message: 'm1' } });
       return noted;
     },

@@ -43,13 +43,13 @@ async function open(folder: string, nowMs = 0) {
   const unfinished = await openUnfinishedAnswers(store, options);
   return {
     ...{ store, life, conversations, seenInvocations, clock, lines, folder },
-    ...{ snapshot: unfinished.snapshot, forgetPlaces: unfinished.forgetPlaces },
+    unfinished,
     /** Begins an answer in a channel. */
     async begin(id: string, channel: string, origin?: Record<string, string>) {
       const invocation = { ...invocationOf(id, channel), ...(origin && { origin }) };
       const handling = await seenInvocations.once(invocation, QUESTION);
       if (!handling) throw new Error(`${id} is a repeat.`);
-      const answer = unfinished.noted(answerOf(id), invocation, handling);
+      const answer = unfinished.track(answerOf(id), invocation, handling);
       await answer.begin({ thread: 't1' });
       return answer;
     },
@@ -65,7 +65,7 @@ async function open(folder: string, nowMs = 0) {
   };
 }
 
-test('an unfinished answer is tried again until the platform has ended it, and holds up no other channel', async () => {
+test('a note is retried until it is posted, and other channels do not wait for it', async () => {
   const first = await open(await temporaryFolder());
   await first.begin('a', 'C1');
   await first.begin('b', 'C1');
@@ -94,7 +94,7 @@ test('an unfinished answer is tried again until the platform has ended it, and h
   expect(third.lines).toEqual([]);
 });
 
-test('an answer that can never be ended is given up, and so is one that nobody waits for any more', async () => {
+test('a note that is refused for good, or a week old, is given up', async () => {
   const first = await open(await temporaryFolder());
   await first.begin('a', 'C1');
   const second = await open(await first.kill());
@@ -125,7 +125,7 @@ test.each([0, 1, 2])(
   },
 );
 
-test('its invocation is refused from then on; its question can be asked again, unless its answer is remembered', async () => {
+test('an interrupted question can be asked again unless its answer is remembered', async () => {
   const first = await open(await temporaryFolder());
   await first.begin('a', 'C1');
   await first.begin('b', 'C2');
@@ -141,23 +141,23 @@ test('its invocation is refused from then on; its question can be asked again, u
   expect(await conversations.turns('slack:C2:t1')).toEqual([turn]);
 });
 
-test('a platform that is started again ends the answers that the one before left open, and nothing else', async () => {
-  const { begin, start, snapshot } = await open(await temporaryFolder());
+test('a restarted platform posts notes only under the answers that its predecessor left open', async () => {
+  const { begin, start, unfinished } = await open(await temporaryFolder());
   const ended: Array<Pick<Interrupted, 'id' | 'thread' | 'note'>> = [];
   start(async ({ id, thread = '', note }) => void ended.push({ id, thread, note }));
   const over = await begin('a', 'C1');
   await begin('b', 'C1');
   const late = await begin('c', 'C2');
   await over.ended();
-  const [endSlack, endDiscord] = [snapshot('slack'), snapshot('discord')];
+  const [endSlack, endDiscord] = [unfinished.snapshot('slack'), unfinished.snapshot('discord')];
   await late.ended();
-  // Of the new one's own answers none is meant.
+  // The successor's own answers are left alone.
   await begin('d', 'C1');
   endDiscord();
   endSlack();
   const note = 'Interrupted: Askwatch had to reconnect before this answer was complete. Try again.';
   await eventually(() => ended.length > 0);
-  snapshot('slack')();
+  unfinished.snapshot('slack')();
   await eventually(() => ended.length > 1);
   expect(ended).toEqual([
     { id: 'b', thread: 't1', note },
@@ -203,7 +203,7 @@ test.each([
   },
 );
 
-test('a repeat of what a restart interrupted is refused, before and after its person is told', async () => {
+test('a repeat of an interrupted invocation is refused before and after its note', async () => {
   const first = await open(await temporaryFolder());
   await first.seenInvocations.once(invocationOf('a'), QUESTION);
   const { seenInvocations, start } = await open(await first.kill());
@@ -218,7 +218,7 @@ test('a repeat of what a restart interrupted is refused, before and after its pe
   expect(await repeat()).toBeUndefined();
 });
 
-test('what was finished, put off or forgotten before a restart is told to nobody', async () => {
+test('a finished, put off or forgotten invocation gets no note', async () => {
   const first = await open(await temporaryFolder());
   const hear = (id: string) => first.seenInvocations.once(invocationOf(id), QUESTION);
   await hear('finished');
@@ -235,7 +235,7 @@ test('what was finished, put off or forgotten before a restart is told to nobody
   expect(told).toEqual(['slack:told']);
 });
 
-test('what a platform cannot tell now is tried again, also after one more restart', async () => {
+test('a failed note is retried, also after another restart', async () => {
   const first = await open(await temporaryFolder());
   await first.seenInvocations.once(invocationOf('a'), QUESTION);
   const second = await open(await first.kill());
@@ -255,14 +255,14 @@ test('what a platform cannot tell now is tried again, also after one more restar
   expect(told).toEqual([NOT_ANSWERED]);
 });
 
-test('nobody is told in places that are gone', async () => {
+test('places that are gone get no notes', async () => {
   const first = await open(await temporaryFolder());
   await first.seenInvocations.once(invocationOf('a', 'C1'), QUESTION);
   await first.begin('b', 'C1');
   await first.seenInvocations.once(invocationOf('c', 'C2'), QUESTION);
   const second = await open(await first.kill());
   const gone = placeKey({ platform: 'slack', channel: 'C1' });
-  await second.forgetPlaces({ has: (place) => place === gone, texts: [gone] });
+  await second.unfinished.forgetPlaces({ has: (place) => place === gone, texts: [gone] });
   const told: string[] = [];
   const tell = async ({ invocation }: Interrupted) => void told.push(invocation);
   second.start(tell);
@@ -273,7 +273,7 @@ test('nobody is told in places that are gone', async () => {
   expect(told).toEqual(['slack:c']);
 });
 
-test('an answer that was being shown is ended with where its question came from', async () => {
+test('a note gets the origin of its question', async () => {
   const first = await open(await temporaryFolder());
   await first.begin('a', 'C1', { token: 'encrypted' });
   const second = await open(await first.kill());
@@ -291,7 +291,7 @@ test('an answer that was being shown is ended with where its question came from'
   ]);
 });
 
-test('what was asked is stored nowhere until its answer is shown', async () => {
+test('a question is stored only once its answer is shown', async () => {
   const { seenInvocations, folder, store } = await open(await temporaryFolder());
   await seenInvocations.once(invocationOf('secret'), { isQuestion: true, private: true });
   expect(await filesWith('slack:secret', folder)).not.toEqual([]);

@@ -44,12 +44,12 @@ test.each([
   expect(unfoundedFigures(answer, [RESULT])).toEqual(figures);
 });
 
-test('what the person said themselves is no figure of the model', () => {
+test('accepts figures from the question', () => {
   const asked = 'Was it down for 45 minutes, as Bob says?';
   expect(unfoundedFigures('Not for 45 minutes.', [RESULT, asked])).toEqual([]);
 });
 
-test('at most five are named, each once', () => {
+test('names at most five figures, each once', () => {
   const answer = [11, 12, 13, 14, 15, 16, 16].map((n) => `${n}.5 hours`).join(', ');
   expect(unfoundedFigures(answer, ['{}'])).toHaveLength(5);
 });
@@ -68,7 +68,7 @@ test('no text takes long to read', () => {
   fc.assert(
     fc.property(texts, texts, (answer, source) => {
       const repeated = (parts: string[]) => parts.join('').repeat(20_000).slice(0, 100_000);
-      // Of this process alone: a busy machine makes nothing slower in it.
+      // CPU time of this process, so that a busy machine makes no difference.
       const before = process.cpuUsage();
       unfoundedFigures(repeated(answer), [repeated(source)]);
       expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);

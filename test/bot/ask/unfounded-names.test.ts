@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { unfoundedNames } from '../../../src/bot/ask/unfounded-names.ts';
-import { long } from '../../helpers/long.ts';
 
 const RESULT = JSON.stringify({
   as_of: '2026-11-26T12:00:00.000Z',
@@ -55,13 +53,13 @@ test.each([
   expect(unfoundedNames(answer, [RESULT])).toEqual(names);
 });
 
-test('what the person named themselves is no name of the model', () => {
+test('accepts names from the question', () => {
   expect(unfoundedNames('**Storefront** is not DOWN.', [RESULT, 'Is storefront down?'])).toEqual(
     [],
   );
 });
 
-test('at most five are told, each once', () => {
+test('names at most five monitors, each once', () => {
   const answer = 'abcdefga'.replace(/./g, (letter) => `- Tool ${letter}: DOWN\n`);
   expect(unfoundedNames(answer, ['{}'])).toHaveLength(5);
 });
@@ -91,31 +89,4 @@ test('no text takes long to read', () => {
     return process.cpuUsage(before).user / 1_000;
   });
   expect(Math.max(...slowest)).toBeLessThan(100);
-});
-
-test('nothing throws, and no more than five are told, whatever the answer', () => {
-  const piece = fc.oneof(
-    fc.constantFrom(
-      '**',
-      '`',
-      '- ',
-      '| ',
-      ': ',
-      'DOWN',
-      ' is ',
-      'Shop',
-      '\n',
-      '(',
-      ')',
-      '\\',
-      'EU ',
-    ),
-    fc.string({ unit: 'grapheme', maxLength: 4 }),
-  );
-  fc.assert(
-    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-      expect(unfoundedNames(pieces.join(''), [RESULT]).length).toBeLessThanOrEqual(5);
-    }),
-    { numRuns: long ? 5_000 : 300 },
-  );
 });

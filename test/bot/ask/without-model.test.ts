@@ -21,7 +21,7 @@ test('a question about the services is answered by rules, and no model is asked'
   expect(bot.provider.calls).toEqual([]);
 });
 
-test('the time of an answer by rules is that of the whole, what was looked at included', async () => {
+test('the footer of an answer by rules includes the time of its look-ups', async () => {
   const bot = await startOffline();
   const reply = await bot.say('/ask what is down?');
   if (reply.kind !== 'answer') throw new Error('No answer came.');
@@ -36,7 +36,7 @@ test('the time of an answer by rules is that of the whole, what was looked at in
   expect(Number(seconds)).toBeGreaterThanOrEqual(0.3);
 });
 
-test('an answer by rules is remembered and counted as any other', async () => {
+test('an answer by rules is remembered and counted like any other', async () => {
   const bot = await startOffline();
   const { end } = await readAnswer(await bot.say('/ask ¿qué está caído?'), 't1');
   expect(end.actions?.map(({ label }) => label)).toContain('Regenerate');
@@ -45,7 +45,7 @@ test('an answer by rules is remembered and counted as any other', async () => {
   expect(models).toEqual(['rules, no model']);
 });
 
-test('a name that several share is told, as plain text', async () => {
+test('an ambiguous name is explained in plain text', async () => {
   const bot = await startOffline();
   bot.service.add({ name: 'Shop *EU*' });
   bot.service.add({ name: 'Shop US' });
@@ -54,14 +54,14 @@ test('a name that several share is told, as plain text', async () => {
   expect(text).toContain('Shop \\*EU\\*');
 });
 
-test('what is to be watched becomes a card to confirm', async () => {
+test('a wish to watch something becomes a card to confirm', async () => {
   const bot = await startOffline();
   const { text, end } = await readAnswer(await bot.say('/ask watch https://example.com'), 't1');
   expect(text).toMatch(/Confirm below/);
   expect(end.cards?.map(({ title }) => title)).toEqual(['Watch example.com?']);
 });
 
-test('what rules do not understand goes to the engine, with three examples that work', async () => {
+test('the built-in engine answers other questions with three examples', async () => {
   const bot = await startOffline();
   bot.provider.answerWith('I am no model.');
   const { text } = await readAnswer(await bot.say('/ask why is the sky blue?'), 't1');
@@ -69,7 +69,7 @@ test('what rules do not understand goes to the engine, with three examples that 
   expect(bot.provider.calls).toHaveLength(1);
 });
 
-test('a model that takes no functions is told what rules find for the question', async () => {
+test('a model without functions gets the facts that rules find', async () => {
   const bot = await startTestBot({ models: [{ id: 'plain', supported_parameters: ['stop'] }] });
   bot.service.add({ name: 'Shop', status: 'DOWN' });
   bot.provider.answerWith('Shop is down.');
@@ -81,16 +81,16 @@ test('a model that takes no functions is told what rules find for the question',
   expect(steps).toHaveLength(1);
 });
 
-test('a model that takes functions is told nothing by rules', async () => {
+test('a model with functions gets no facts from rules', async () => {
   const bot = await startTestBot();
   bot.service.add({ name: 'Shop', status: 'DOWN' });
   await readAnswer(await bot.say('/ask what is down?'), 't1');
   expect(bot.provider.calls[0]?.body.messages[0].content).not.toContain('Shop');
-  // The names of the monitors alone, by which the answer is checked.
+  // Only the names of monitors, to check the answer.
   expect(bot.service.requests).toHaveLength(1);
 });
 
-test('facts that do not fit beside the question are left out', async () => {
+test('facts without room are left out', async () => {
   const models = [{ id: 'plain', supported_parameters: ['stop'], context_length: 200 }];
   const bot = await startTestBot({ models });
   for (let at = 0; at < 30; at += 1) bot.service.add({ name: `Shop ${at}`, status: 'DOWN' });

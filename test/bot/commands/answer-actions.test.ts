@@ -17,19 +17,15 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
   const handle = (
     request: { line: string } | { command: string; values: Record<string, unknown> },
-    {
-      thread,
-      person = ada,
-      pressed,
-    }: { thread?: string | undefined; person?: Person; pressed?: string } = {},
+    { thread, person = ada, pressed }: { thread?: string; person?: Person; pressed?: string } = {},
   ) =>
     running.bot.dispatch({
       id: `answers:${++invocations}`,
       request,
       place: CHANNEL,
       person,
-      ...(thread !== undefined && { thread }),
-      ...(pressed !== undefined && { pressed }),
+      thread,
+      pressed,
     });
   async function ask(line: string, thread?: string) {
     return await readAnswer(await handle({ line: `/ask ${line}` }, { thread }), thread);

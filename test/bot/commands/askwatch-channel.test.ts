@@ -25,7 +25,7 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
       request: { line },
       place,
       person,
-      ...(thread !== undefined && { thread }),
+      thread,
     });
   /** Asks in a thread and gives what the model was sent. */
   async function ask(

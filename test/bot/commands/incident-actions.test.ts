@@ -17,7 +17,7 @@ let presses = 0;
 /** A bot whose two channels have been told that the shop is down. */
 async function startWithIncident(folder?: string) {
   const settings = { alertPlaces: [OPS, DEV] };
-  const running = await startTestBot({ settings, ...(folder !== undefined && { folder }) });
+  const running = await startTestBot({ settings, folder });
   const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const shop = running.service.add({ name: 'Shop' });
   await running.bot.start([slack, discord]);

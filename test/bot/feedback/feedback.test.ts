@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { exportedLines } from '../../../src/bot/feedback/export.ts';
 import { createFeedback, type RatedBy } from '../../../src/bot/feedback/feedback.ts';
-import { withinBytes } from '../../../src/contracts/within-bytes.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
@@ -45,7 +44,7 @@ const linesOf = async (
   return lines;
 };
 
-test('each person has one rating, which they change, and take back by the same again', async () => {
+test('each person has one rating, which they can change or take back', async () => {
   const { feedback } = await openFeedback();
   expect(await feedback.rate('a', 'good', by('U1'), RATED)).toBe('good');
   expect(await feedback.rate('a', 'bad', by('U1'), RATED)).toBe('bad');
@@ -57,7 +56,7 @@ test('each person has one rating, which they change, and take back by the same a
   expect(await feedback.rate('a', 'bad', by('U1'), RATED)).toBe('bad');
 });
 
-test('an invocation that comes again after a kill changes nothing', async () => {
+test('a repeated invocation changes nothing', async () => {
   const { feedback } = await openFeedback();
   const first = by('U1');
   expect(await feedback.rate('a', 'bad', first, RATED)).toBe('bad');
@@ -67,7 +66,7 @@ test('an invocation that comes again after a kill changes nothing', async () => 
   expect(await feedback.rate('a', 'bad', second, RATED)).toBe('none');
 });
 
-test('what nobody rates any more stands in no file, and is kept again when somebody does', async () => {
+test('texts without a rating are in no file, and come back with the next rating', async () => {
   const { feedback, folder } = await openFeedback();
   await feedback.rate('a', 'bad', by('U1'), RATED);
   expect(await feedback.explain('a', { what: 'it was not so' }, by('U1'), undefined)).toBe(true);
@@ -82,7 +81,7 @@ test('what nobody rates any more stands in no file, and is kept again when someb
   });
 });
 
-test('only who sees an answer rates it: where it is remembered, or was rated before', async () => {
+test('only a person who sees an answer can rate it', async () => {
   const { feedback } = await openFeedback();
   expect(await feedback.rate('a', 'bad', by('U1'), undefined)).toBeUndefined();
   expect(await feedback.explain('a', {}, by('U1'), undefined)).toBe(false);
@@ -98,7 +97,7 @@ test('only who sees an answer rates it: where it is remembered, or was rated bef
   expect(await feedback.rate('p', 'good', by('U1', alone), undefined)).toBe('good');
 });
 
-test('a person may be called anything', async () => {
+test('any person’s id can rate', async () => {
   const { feedback } = await openFeedback();
   for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
     expect(await feedback.rate('a', 'good', by(name), RATED)).toBe('good');
@@ -106,7 +105,7 @@ test('a person may be called anything', async () => {
   expect(await feedback.countsIn(AT.place, 0)).toEqual([{ model: 'm', good: 3, bad: 0 }]);
 });
 
-test('of very much only the beginning is kept, and of very many people the last', async () => {
+test('long texts are cut, and only the last hundred ratings are kept', async () => {
   const { feedback, folder } = await openFeedback();
   const huge = 'ä🧨'.repeat(200_000);
   const calls = Array.from({ length: 50 }, () => ({ tool: 't', input: huge, result: huge }));
@@ -127,14 +126,7 @@ test('of very much only the beginning is kept, and of very many people the last'
   expect((await linesOf(feedback))[0]).toContain('"cut":true');
 });
 
-test('a text is cut between characters', () => {
-  expect(withinBytes('aä🧨', 7)).toBe('aä🧨');
-  expect(['', 'a', 'a', 'aä', 'aä', 'aä', 'aä']).toEqual(
-    [0, 1, 2, 3, 4, 5, 6].map((max) => withinBytes('aä🧨', max)),
-  );
-});
-
-test('what was looked up is kept for the last five answers of a thread, and for a day', async () => {
+test('look-ups are kept for the last five answers of a thread, and for a day', async () => {
   const { feedback, clock, folder } = await openFeedback();
   const { evidence } = feedback;
   for (let i = 1; i <= 6; i += 1) await evidence.keep(AT, `a${i}`, CALLS);
@@ -146,7 +138,7 @@ test('what was looked up is kept for the last five answers of a thread, and for 
   expect(await filesWith('list_monitors', folder)).toEqual([]);
 });
 
-test('a rated answer is kept for as many days as are set, and the newest of very many', async () => {
+test('rated answers expire after the set days, and only the newest are kept', async () => {
   const { feedback, clock, folder } = await openFeedback({ days: 90, maxCases: 3 });
   await feedback.rate('a', 'bad', by('U1'), RATED);
   clock.nowMs += 60 * DAY_MS;
@@ -167,7 +159,7 @@ test('a rated answer is kept for as many days as are set, and the newest of very
   expect(await filesWith('Nothing is.', folder)).toEqual([]);
 });
 
-test('with 0 days ratings are kept and no text is, also none of before', async () => {
+test('0 days keep ratings without texts, and delete older texts', async () => {
   const before = await openFeedback();
   await before.feedback.rate('old', 'bad', by('U1'), RATED);
   await before.feedback.explain('old', { what: 'it was not so' }, by('U1'), RATED);
@@ -182,7 +174,7 @@ test('with 0 days ratings are kept and no text is, also none of before', async (
   }
 });
 
-test('lines say all that is to be learned, and not who rated, where, or a secret', async () => {
+test('exported lines contain no person, place or secret', async () => {
   const { feedback, clock } = await openFeedback();
   clock.nowMs = Date.parse('2026-11-27T10:00:00Z');
   const question = 'is https://ada:hunter2hunter2@shop.example up?\u2028\u009b31m token sk-12345';
@@ -219,17 +211,4 @@ test('lines say all that is to be learned, and not who rated, where, or a secret
   expect(first + second).not.toMatch(/"U1"|general|"T1"/);
   expect(await linesOf(feedback, { down: true })).toHaveLength(1);
   expect(await linesOf(feedback, { sinceMs: clock.nowMs })).toEqual([second]);
-});
-
-test('ratings that are taken over stand beside those that are here, which stay', async () => {
-  const { feedback } = await openFeedback();
-  await feedback.rate('a', 'good', by('U1'), RATED);
-  const old = { ...AT, model: 'm', times: {}, atMs: Date.now(), said: RATED.said };
-  await feedback.takeOver('a', { U1: 'bad', U2: 'bad' }, old);
-  await feedback.takeOver('b', { U1: 'bad' }, old);
-  await feedback.takeOver('b', { U1: 'bad' }, old);
-  expect(await feedback.countsIn(AT.place, 0)).toEqual([{ model: 'm', good: 1, bad: 2 }]);
-  expect(JSON.parse((await linesOf(feedback))[1] ?? '')).toMatchObject({
-    question: 'what is down?',
-  });
 });

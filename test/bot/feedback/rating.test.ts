@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { conversationKey, createConversations } from '../../../src/bot/ask/conversations.ts';
 import { exportedLines } from '../../../src/bot/feedback/export.ts';
 import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
 import { type CardAction, encodeAction } from '../../../src/bot/shared/card.ts';
@@ -7,7 +6,6 @@ import type { Person, Place } from '../../../src/bot/shared/place.ts';
 import { OFFLINE_PROVIDER } from '../../../src/contracts/gateway.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
-import { eventually } from '../../helpers/eventually.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -16,7 +14,7 @@ const ada: Person = { id: 'U1', name: 'Ada' };
 const grace: Person = { id: 'U2', name: 'Grace' };
 
 interface Where {
-  thread?: string | undefined;
+  thread?: string;
   person?: Person;
   place?: Place;
   id?: string;
@@ -36,7 +34,7 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
     return running.bot.dispatch({
       id: id ?? `rating:${process.pid}:${folder}:${gestures}`,
       ...{ request, place, person },
-      ...(thread !== undefined && { thread }),
+      thread,
       // A second press of one message within two seconds is a double click.
       ...(pressed && { pressed: `message ${gestures}` }),
     });
@@ -92,7 +90,7 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
 
 const T1 = { thread: 'T1' };
 
-test('a rated answer is kept with its question, what was looked up, its model and its times', async () => {
+test('a rated answer is kept with its question, look-ups, model and times', async () => {
   const bot = await start();
   bot.service.add({ name: 'Shop', status: 'DOWN' });
   bot.provider.answerWith((body) =>
@@ -130,7 +128,7 @@ test('a rated answer is kept with its question, what was looked up, its model an
   expect(whole).toBeGreaterThanOrEqual(first ?? 0);
 });
 
-test('what rules have looked up is kept, too', async () => {
+test('look-ups of rules are kept, too', async () => {
   const bot = await start({ models: [{ id: 'offline', owned_by: OFFLINE_PROVIDER } as never] });
   bot.service.add({ name: 'Shop', status: 'DOWN' });
   const { end, text } = await bot.ask('what is down?', 'T1');
@@ -140,38 +138,7 @@ test('what rules have looked up is kept, too', async () => {
   expect(line).toMatchObject({ model: 'rules, no model', tools: ['list_monitors'], answer: text });
 });
 
-test('a rating is changed by the other button, taken back by the same again, and both are said', async () => {
-  const bot = await start();
-  const { end } = await bot.ask('why?', 'T1');
-  for (const [label, said] of [
-    ['👍', 'Thank you, rated 👍'],
-    ['👎', 'Thank you, rated 👎'],
-    ['👎', 'Rating removed'],
-    ['👎', 'Thank you, rated 👎'],
-    ['👍', 'Thank you, rated 👍'],
-  ] as const) {
-    expect((await bot.press(end.actions, label, T1)).title).toBe(said);
-  }
-  expect(await bot.exported()).toMatchObject([{ up: 1, down: 0 }]);
-});
-
-test('a double click counts once, and the same delivery again does nothing', async () => {
-  const bot = await start();
-  const { end } = await bot.ask('why?', 'T1');
-  const { command, values } = bot.actionOf(end.actions, '👎');
-  const gesture = { request: { command, values }, place: CHANNEL, person: ada, ...T1 };
-  const first = await bot.bot.dispatch({ id: 'x1', ...gesture, pressed: 'm' });
-  expect(first.kind).toBe('card');
-  expect(await bot.bot.dispatch({ id: 'x2', ...gesture, pressed: 'm' })).toEqual({
-    kind: 'nothing',
-  });
-  expect(await bot.bot.dispatch({ id: 'x1', ...gesture, pressed: 'm' })).toEqual({
-    kind: 'nothing',
-  });
-  expect(await bot.exported()).toMatchObject([{ up: 0, down: 1 }]);
-});
-
-test('👎 opens a form, once, and counts whether or not that is sent', async () => {
+test('👎 opens a form once, and counts even if it is not sent', async () => {
   const bot = await start();
   const { end } = await bot.ask('why?', 'T1');
   expect(await bot.openForm(end.actions, T1, '👍')).toBeUndefined();
@@ -193,7 +160,7 @@ test('👎 opens a form, once, and counts whether or not that is sent', async ()
   ]);
 });
 
-test('what is too long or no choice changes nothing and says so', async () => {
+test('an explanation that is too long or no choice is refused', async () => {
   const bot = await start();
   const { end } = await bot.ask('why?', 'T1');
   const form = await bot.openForm(end.actions, T1);
@@ -205,7 +172,7 @@ test('what is too long or no choice changes nothing and says so', async () => {
   expect(await filesWith('xxxxxxxxxx', bot.folder)).toEqual([]);
 });
 
-test('who does not see an answer cannot rate it, and gets no form', async () => {
+test('a person who does not see an answer cannot rate it', async () => {
   const bot = await start();
   const { end } = await bot.ask('why?', 'T1');
   const form = await bot.openForm(end.actions, T1);
@@ -228,7 +195,7 @@ test('who does not see an answer cannot rate it, and gets no form', async () => 
   expect(await bot.exported()).toMatchObject([{ up: 0, down: 1 }]);
 });
 
-test('a forgotten thread takes its ratings along, and its buttons rate nothing any more', async () => {
+test('forgetting a thread deletes its ratings, and its buttons no longer work', async () => {
   const bot = await start();
   bot.provider.answerWith('Since it rains.');
   const { end } = await bot.ask('why is it wet?', 'T1');
@@ -248,7 +215,7 @@ test('a forgotten thread takes its ratings along, and its buttons rate nothing a
   }
 });
 
-test('of a private answer only the rating is kept, and no file holds a word of it', async () => {
+test('a private answer’s rating is kept without its words', async () => {
   const bot = await start();
   bot.provider.answerWith('It is the dragonfruit.');
   const { end } = await bot.ask('private=true what is a pitaya?');
@@ -275,7 +242,7 @@ test('of a private answer only the rating is kept, and no file holds a word of i
   }
 });
 
-test('a private answer is kept where its asker allows it', async () => {
+test('a private answer is kept if its reader agrees', async () => {
   const bot = await start();
   bot.provider.answerWith('It is the dragonfruit.');
   const { end } = await bot.ask('private=true what is a pitaya?');
@@ -291,7 +258,7 @@ test('a private answer is kept where its asker allows it', async () => {
   ]);
 });
 
-test('a private answer that was kept is kept no more once its asker rates it without saying so', async () => {
+test('a private answer is deleted once its reader rates it without agreeing', async () => {
   const bot = await start();
   bot.provider.answerWith('It is the dragonfruit.');
   const { end } = await bot.ask('private=true what is a pitaya?');
@@ -307,7 +274,7 @@ test('a private answer that was kept is kept no more once its asker rates it wit
   }
 });
 
-test('a private answer that is shared is rated as any other', async () => {
+test('a shared private answer is rated like any other', async () => {
   const bot = await start();
   bot.provider.answerWith('Quietly.');
   const { end } = await bot.ask('private=true psst?');
@@ -320,7 +287,7 @@ test('a private answer that is shared is rated as any other', async () => {
   expect(lines[0]).not.toHaveProperty('private');
 });
 
-test('where nothing but ratings is kept, 👎 counts and asks for nothing', async () => {
+test('👎 counts without a form if only ratings are kept', async () => {
   const bot = await start({ settings: { feedbackDays: 0 } });
   bot.service.add({ name: 'Kumquat' });
   bot.provider.answerWith(({ messages }) =>
@@ -333,28 +300,6 @@ test('where nothing but ratings is kept, 👎 counts and asks for nothing', asyn
   expect(textOf(await bot.press(end.actions, '👎', T1))).toContain('Only the rating is kept');
   expect(await bot.exported()).toMatchObject([{ down: 1 }]);
   expect(await filesWith('Since it rains.', `${bot.folder}/feedback`)).toEqual([]);
-  // What was looked up is for those who rate.
+  // Look-ups are kept only for ratings.
   expect(await filesWith('Kumquat', bot.folder)).toEqual([]);
-});
-
-test('ratings that an older version kept with its answers count still', async () => {
-  const folder = await temporaryFolder();
-  const store = await openLowdbStore({ folder, log: recordingLog().log });
-  const atMs = Date.now() - 1_000;
-  const turn = { id: 'old', question: 'why?', answer: 'So.', atMs, model: 'm1' };
-  await createConversations(store).add(conversationKey(CHANNEL, 'T1'), {
-    ...turn,
-    ratings: { U1: 'good', U2: 'bad' },
-  });
-  await store.close();
-  const bot = await start({ folder });
-  await bot.bot.start([]);
-  const values = { answer: 'old', as: 'good' };
-  await eventually(async () => {
-    const usage = textOf(cardOf(await bot.say('/askwatch usage')));
-    return usage.includes('m1 | 👍 1 · 👎 1');
-  });
-  const changed = await bot.handle({ command: 'answer rate', values }, { ...T1, person: grace });
-  expect(cardOf(changed).title).toBe('Thank you, rated 👍');
-  expect(await bot.exported()).toMatchObject([{ up: 2, down: 0, question: 'why?', answer: 'So.' }]);
 });

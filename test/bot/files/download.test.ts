@@ -44,7 +44,7 @@ async function read(
   return Buffer.concat(parts);
 }
 
-test('gives what is there, and sends the token with it', async () => {
+test('streams the file and sends the token', async () => {
   const host = await startHost((_request, response) => response.end('here'));
   expect(String(await read(`${host.origin}/a`, host))).toBe('here');
   expect(host.heard).toEqual(['Bearer t']);
@@ -69,7 +69,7 @@ test.each([301, 302, 303, 307, 308])('follows no %d to another host', async (sta
   expect(elsewhere.heard).toEqual([]);
 });
 
-test('gives up on redirects without end', async () => {
+test('refuses endless redirects', async () => {
   const host = await startHost((_request, response) =>
     response.writeHead(302, { location: '/again' }).end(),
   );
@@ -89,7 +89,7 @@ test.each([
   await expect(read(address, { origin })).rejects.toThrow(FileError);
 });
 
-test('sends no name and password that stand in an address', async () => {
+test('refuses an address with a name and password', async () => {
   const host = await startHost((_request, response) => response.end('here'));
   const address = `${host.origin.replace('//', '//user:password@')}/a`;
   await expect(read(address, host)).rejects.toThrow(/does not fetch files/);
@@ -108,7 +108,7 @@ test.each([
   expect(error).toMatchObject({ name: 'FileError', isGone, message: expect.stringMatching(why) });
 });
 
-test('says that a connection broke off, at once and in the middle', async () => {
+test('reports a broken connection', async () => {
   const host = await startHost(({ url, socket }, response) => {
     if (url === '/middle') response.write('begin', () => socket.destroy());
     else socket.destroy();
@@ -117,7 +117,7 @@ test('says that a connection broke off, at once and in the middle', async () => 
   await expect(read(`${host.origin}/middle`, host)).rejects.toThrow(/the connection was lost/);
 });
 
-test('throws the reason of whoever gives up, while nothing comes', async () => {
+test('throws the signal’s reason while nothing arrives', async () => {
   const gone = new AbortController();
   const host = await startHost((_request, response) => response.write('begin'));
   const reading = read(`${host.origin}/a`, { ...host, signal: gone.signal });
@@ -126,7 +126,7 @@ test('throws the reason of whoever gives up, while nothing comes', async () => {
   await expect(reading).rejects.toThrow('stopped');
 });
 
-test('leaves what is packed small and unpacks without end', async () => {
+test('stops reading a small file that unpacks without end', async () => {
   let isLeft = false;
   const host = await startHost((_request, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' });

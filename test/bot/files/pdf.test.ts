@@ -23,14 +23,14 @@ test('reads the text of every page, in order', async () => {
   expect(lines).toEqual([]);
 });
 
-test('reads the first pages of very many, and says so', async () => {
+test('reads the first pages of a long PDF and says so', async () => {
   const { read } = readerWith();
   const { text, more } = await read(pagesOf(1_000));
   expect(text).toMatch(/^This is page 1\.\n\n[\s\S]*This is page 200\.$/);
   expect(more).toBe('200 of 1000 pages were read');
 });
 
-test('reads no more characters than it may', async () => {
+test('stops at the limit of characters', async () => {
   const { read } = readerWith({ characters: 40 });
   const { text, more } = await read(pagesOf(9));
   expect(text.replaceAll('\n\n', '').length).toBeLessThanOrEqual(40);
@@ -50,13 +50,13 @@ test.each([
   await expect(read(bytes)).rejects.toThrow(/^the PDF is damaged/);
 });
 
-test('says that one without text has none', async () => {
+test('refuses a PDF without text', async () => {
   const { read } = readerWith();
   const drawn = madePdf(['x'], { content: () => Buffer.from('10 10 100 100 re f') });
   await expect(read(drawn)).rejects.toThrow(/^it has no text/);
 });
 
-test('says that one with a password is locked', async () => {
+test('refuses a PDF with a password', async () => {
   const { read } = readerWith();
   const hex = 'ab'.repeat(32);
   const trailer = ` /ID [<${hex}> <${hex}>] /Encrypt << /Filter /Standard /V 1 /R 2 /O <${hex}> /U <${hex}> /P -4 >>`;
@@ -65,7 +65,7 @@ test('says that one with a password is locked', async () => {
   );
 });
 
-test('ends one that takes longer than it may', async () => {
+test('ends a PDF at the time limit', async () => {
   // Less than a process takes to start, so that no other limit comes first.
   const { read } = readerWith({ timeMs: 20 });
   await expect(read(packedPdf(200))).rejects.toThrow(
@@ -73,7 +73,7 @@ test('ends one that takes longer than it may', async () => {
   );
 });
 
-test('ends one that unpacks to more than it may, and leaves no memory behind in the program', async () => {
+test('ends a PDF at the memory limit of its process', async () => {
   const { read } = readerWith({ timeMs: 60_000 });
   const bomb = packedPdf(600);
   const before = process.memoryUsage.rss();
@@ -81,7 +81,7 @@ test('ends one that unpacks to more than it may, and leaves no memory behind in 
   expect((process.memoryUsage.rss() - before) / 1_048_576).toBeLessThan(100);
 });
 
-test('ends one whose reader has gone, and reads the next', async () => {
+test('an aborted PDF makes room for the next', async () => {
   const { read } = readerWith({ timeMs: 60_000 });
   const gone = new AbortController();
   const slow = read(packedPdf(200), gone.signal);
@@ -91,7 +91,7 @@ test('ends one whose reader has gone, and reads the next', async () => {
   expect((await next).text).toBe('Here.');
 });
 
-test('says so when too many wait', async () => {
+test('refuses a PDF if too many are waiting', async () => {
   const { read, stop } = readerWith({ timeMs: 60_000 });
   const all = Array.from({ length: 17 }, () => read(madePdf(['Here.'])));
   const refused = all.pop();

@@ -78,12 +78,12 @@ test.each([
   expect(await read(bytes)).toEqual({ kind: 'text', text });
 });
 
-test('reads deep JSON as nothing but text', async () => {
+test('reads deep JSON as text', async () => {
   const deep = '['.repeat(200_000);
   expect(await read(Buffer.from(deep))).toEqual({ kind: 'text', text: deep });
 });
 
-test('reads the beginning of a text without end, and leaves it there', async () => {
+test('reads only the beginning of an endless text', async () => {
   let given = 0;
   let isLeft = false;
   async function* endless() {
@@ -130,7 +130,7 @@ test.each([
   expect(whyNot(await read(bytes))).toMatch(why);
 });
 
-test('refuses a picture that is larger than it may be, however small it was said to be', async () => {
+test('refuses a large picture, whatever its stated size', async () => {
   const large = png(2, 2, { padding: 60_000 });
   let given = 0;
   async function* counted() {
@@ -144,13 +144,13 @@ test('refuses a picture that is larger than it may be, however small it was said
   expect(given).toBeLessThan(30_000);
 });
 
-test('refuses a PDF that is larger than it may be', async () => {
+test('refuses a large PDF', async () => {
   const pdf = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(30_000, 32)]);
   expect(await read(pdf)).toEqual({ kind: 'text', text: 'PDF of 30009 bytes' });
   expect(whyNot(await read(pdf, { pdfBytes: 20_000 }))).toMatch(/^it is larger than 0.02 MB/);
 });
 
-test('ends one that does not come in time, and reads the others', async () => {
+test('a file that does not come in time is unread, and the others are read', async () => {
   const ended: string[] = [];
   async function* slow(signal: AbortSignal) {
     yield Buffer.from('begin');
@@ -178,7 +178,7 @@ test('ends one that does not come in time, and reads the others', async () => {
   expect(ended).toEqual(['slow']);
 });
 
-test('throws the reason of whoever gives up', async () => {
+test('throws the signal’s reason', async () => {
   const gone = new AbortController();
   async function* stuck() {
     yield Buffer.from('begin');
@@ -188,7 +188,7 @@ test('throws the reason of whoever gives up', async () => {
   await expect(readAll([stuck()], {}, gone.signal)).rejects.toThrow('stopped');
 });
 
-test('holds no more at once than it may', async () => {
+test('refuses files that are too large together', async () => {
   const streams = Array.from({ length: 5 }, () => inPieces(png(2, 2, { padding: 10_000 })));
   const contents = await readAll(streams, { heldBytes: 25_000 });
   expect(contents.map(({ kind }) => kind)).toContain('unread');
@@ -198,7 +198,7 @@ test('holds no more at once than it may', async () => {
   );
 });
 
-test('tells what a platform says, and of other errors nothing but that there was one', async () => {
+test('passes on a platform’s reason, and hides other errors', async () => {
   async function* refused(error: Error) {
     yield Buffer.from('begin');
     throw error;

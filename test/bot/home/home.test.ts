@@ -53,7 +53,7 @@ test('an empty home shows how to begin', async () => {
   expect(empty.channels).toEqual([]);
 });
 
-test('homes that open at one moment share one poll, and a failed one is not kept', async () => {
+test('homes share one list of monitors, and a failed one is read again', async () => {
   const clock = { nowMs: 0 };
   vi.spyOn(performance, 'now').mockImplementation(() => clock.nowMs);
   onTestFinished(() => void vi.restoreAllMocks());
@@ -72,7 +72,7 @@ test('homes that open at one moment share one poll, and a failed one is not kept
   expect(await monitorsNow()).toHaveLength(2);
 });
 
-test('monitors that are down come first, with time and cause, and of many the newest', () => {
+test('a home shows the newest outages with time and cause', () => {
   const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 9, minute)).toISOString();
   const down = Array.from({ length: 60 }, (_, id) =>
     monitor(id, { status: 'DOWN', status_changed_at: at(id), status_reason: `cause ${id}` }),
@@ -90,7 +90,7 @@ test('monitors that are down come first, with time and cause, and of many the ne
   expect(nowCard([monitor(1), monitor(2)])).toMatchObject({ tone: 'good', parts: [] });
 });
 
-test('the start of an outage comes from the poller where the service gives neither time nor cause', async () => {
+test('the bot’s incident fills in a missing time and cause', async () => {
   const { bot, service, home } = await start();
   const shop = service.add({ name: 'Shop', target: 'https://ada:secret@shop.example/' });
   await bot.start([]);
@@ -113,7 +113,7 @@ test('the start of an outage comes from the poller where the service gives neith
   }
 });
 
-test('a home says that the service does not answer, and shows the rest', async () => {
+test('a home says if the service does not answer, and shows the rest', async () => {
   const { home, service, say } = await start();
   await say('/askwatch help');
   service.failWith({ kind: 'status', status: 503 });
@@ -124,7 +124,7 @@ test('a home says that the service does not answer, and shows the rest', async (
   expect(help).toBeUndefined();
 });
 
-test('each channel shows its alerts, model and prompt; who may not change them gets no buttons', async () => {
+test('a channel shows its settings, with buttons only for people with the right', async () => {
   const { home, say } = await start({ settings: { alertPlaces: [OPS] } });
   await say('/monitor alerts on shop');
   await say('/askwatch model test-vision', { person: grace });
@@ -137,7 +137,7 @@ test('each channel shows its alerts, model and prompt; who may not change them g
   expect(channels[0]?.actions.map(({ label }) => label)).toEqual(['Change model', 'Change prompt']);
 });
 
-test('a home shows no channel where the person did not speak, nor one of another home', async () => {
+test('a home shows only channels in which its person used Askwatch', async () => {
   const { home, say } = await start();
   await say('/askwatch prompt A secret prompt.', { place: SECRET, person: grace });
   await say('/askwatch help');
@@ -147,7 +147,7 @@ test('a home shows no channel where the person did not speak, nor one of another
   expect((await home(grace, ['G9'])).channels).toEqual([]);
 });
 
-test('of many channels the last fifteen are shown, and how many more there are', async () => {
+test('a home shows the last fifteen channels, and the number of the others', async () => {
   const { home, say } = await start();
   for (let count = 1; count <= 18; count += 1) {
     await say('/askwatch help', { place: { platform: 'slack', channel: `C${count}` } });
@@ -156,7 +156,7 @@ test('of many channels the last fifteen are shown, and how many more there are',
   expect([channels.length, channels[0]?.place.channel, more]).toEqual([15, 'C18', 3]);
 });
 
-test('a form opens for those who may, and for nobody by a forged press', async () => {
+test('a form opens only with the right, and never by a forged press', async () => {
   const { open, say } = await start();
   await say('/askwatch help');
   await say('/askwatch help', { person: grace });

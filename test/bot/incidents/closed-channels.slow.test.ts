@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readHours } from '../../../src/bot/channels/quiet-hours.ts';
 import { withMissed } from '../../../src/bot/incidents/closed-places.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
@@ -19,7 +19,10 @@ import { long } from '../../helpers/long.ts';
 
 const DAY = 24 * HOUR;
 
-/** What a closed channel refuses: all, as one that is archived; what is new, where the bot may not send; changes alone. */
+/**
+ * Kinds of closed channels: an archived one refuses everything, one without permission to post refuses new messages,
+ * one may refuse only edits.
+ */
 const REFUSALS = {
   all: () => true,
   new: ({ kind }: PlatformCall) => kind !== 'update',
@@ -33,7 +36,7 @@ async function openWorld(
   const { monitors = 4, places } = given;
   const world = await openAlertWorld({
     startsAt: '2026-06-01T09:00:00Z',
-    ...(places && { places }),
+    places,
   });
   const refused: number[] = [];
   await world.see(
@@ -64,228 +67,225 @@ async function endAndBegin(world: AlertWorld & { close(what?: keyof typeof REFUS
   await world.see({ m0: 'UP' });
 }
 
-describe('a channel that was closed and is open again', () => {
-  test.each(['all', 'new'] as const)(
-    'shows what is true by then, and is told what it missed and still goes on: %s refused',
-    async (what) => {
-      const world = await openWorld();
-      await world.see({ m0: 'DOWN' });
-      await world.pass(10 * MINUTE);
-      world.close(what);
-      await world.see({ m1: 'DOWN' });
-      await world.pass(10 * MINUTE);
-      await world.see({ m0: 'UP' });
-      // What it takes, it is told at once.
-      expect(world.titles()).toEqual([
-        what === 'all'
-          ? 'Name of m0 is down'
-          : expect.stringMatching(/^Name of m0 recovered after /),
-      ]);
-      await world.pass(HOUR);
-      world.open();
-      await world.pass(10 * MINUTE);
-      expect(world.titles()).toEqual([
-        expect.stringMatching(/^Name of m0 recovered after /),
-        'Name of m1 is down',
-      ]);
-      // What was long ago rings nobody.
-      expect(world.lines()).toEqual([[], []]);
-      await world.see({ m1: 'UP' });
-      await world.pass(MINUTE);
-      expect(world.titles()).toEqual([
-        expect.stringMatching(/^Name of m0 recovered after /),
-        expect.stringMatching(/^Name of m1 recovered after /),
-      ]);
-      expect(world.lines()).toEqual([[], [expect.stringMatching(/^Name of m1 recovered after/)]]);
-    },
-  );
-
-  test('names in one message all that it missed and that goes on, and nothing that is over', async () => {
-    const world = await openWorld({ monitors: 6 });
-    await world.see({ m0: 'DOWN', m1: 'DOWN' });
+test.each(['all', 'new'] as const)(
+  'a channel that was closed and is open again shows what is true by then, and is told what it missed and still goes on: %s refused',
+  async (what) => {
+    const world = await openWorld();
+    await world.see({ m0: 'DOWN' });
     await world.pass(10 * MINUTE);
-    world.close();
-    for (const id of ['m2', 'm3', 'm4', 'm5']) {
-      await world.see({ [id]: 'DOWN' });
-      await world.pass(20 * MINUTE);
-    }
-    await world.see({ m0: 'UP', m3: 'UP' });
-    await world.see({ m5: 'UP' });
-    await world.see({ m5: 'DOWN' });
-    await world.pass(20 * MINUTE);
-    world.open();
-    await world.pass(11 * MINUTE);
-    expect(world.titles()).toEqual(['1 of 2 services is still down', '3 services are down']);
-    const [, missed] = world.slack.messages;
-    expect(missed?.titles).toEqual(['3 services are down']);
-    const told = missed ? textOf(missed.card) : '';
-    expect(told).toContain('Name of m2: down');
-    expect(told).not.toContain('m3');
-    expect(told).toContain('so some of this is late.');
-    // The first of its two outages began and ended while nobody could be told.
-    expect(told).not.toContain('2 times');
+    world.close(what);
+    await world.see({ m1: 'DOWN' });
+    await world.pass(10 * MINUTE);
+    await world.see({ m0: 'UP' });
+    // An accepted message is sent at once.
+    expect(world.titles()).toEqual([
+      what === 'all' ? 'Name of m0 is down' : expect.stringMatching(/^Name of m0 recovered after /),
+    ]);
     await world.pass(HOUR);
-    expect(world.slack.messages).toHaveLength(2);
+    world.open();
+    await world.pass(10 * MINUTE);
+    expect(world.titles()).toEqual([
+      expect.stringMatching(/^Name of m0 recovered after /),
+      'Name of m1 is down',
+    ]);
+    // Old news has no mention.
     expect(world.lines()).toEqual([[], []]);
-  });
-
-  test('gets a missed outage as any other, without those before it', async () => {
-    const world = await openWorld();
-    world.close();
-    await world.see({ m0: 'DOWN' });
-    await world.see({ m1: 'DOWN' });
-    await world.pass(40 * MINUTE);
     await world.see({ m1: 'UP' });
-    await world.pass(10 * MINUTE);
-    await world.see({ m0: 'UP' });
     await world.pass(MINUTE);
-    await world.see({ m0: 'DOWN' });
-    world.open();
-    await world.pass(11 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is down']);
-    const [message] = world.slack.messages;
-    expect(message && textOf(message.card)).toContain('Target: https://m0.example');
-    expect(message && textOf(message.card)).not.toContain('before');
-  });
-
-  test('calls nobody for DEGRADED, and gets DEGRADED and outages in one message', async () => {
-    const world = await openWorld();
-    await world.set({ mention: { id: 'S0ONCALL', name: '@oncall' } });
-    world.close();
-    await world.see({ m0: 'DEGRADED' });
-    await world.pass(20 * MINUTE);
-    await world.see({ m1: 'DEGRADED' });
-    await world.pass(20 * MINUTE);
-    world.open();
-    await world.pass(13 * MINUTE);
-    world.close();
-    await world.see({ m2: 'DEGRADED' });
-    await world.pass(20 * MINUTE);
-    await world.see({ m3: 'DOWN' });
-    await world.pass(20 * MINUTE);
-    world.open();
-    await world.pass(11 * MINUTE);
-    expect(world.slack.messages.map(({ card }) => [card.title, card.mention])).toEqual([
-      ['2 services are degraded', undefined],
-      ['1 of 2 services is down', 'S0ONCALL'],
-    ]);
-  });
-
-  test('gets nothing when all outages are over', async () => {
-    const world = await openWorld();
-    world.close();
-    await world.see({ m0: 'DOWN', m1: 'DOWN' });
-    await world.pass(20 * MINUTE);
-    await world.see({ m0: 'UP', m1: 'UP' });
-    world.open();
-    await world.pass(HOUR);
-    expect(world.slack.messages).toEqual([]);
-  });
-
-  test('gets a new outage within a minute, also when nothing tried it meanwhile', async () => {
-    const world = await openWorld();
-    world.close();
-    await world.see({ m0: 'DOWN' });
-    await world.pass(40 * MINUTE);
-    world.open();
-    await world.see({ m0: 'UP' });
-    await world.see({ m1: 'DOWN' });
-    await world.pass(MINUTE);
-    expect(world.titles()).toEqual(['Name of m1 is down']);
-  });
-
-  test('in its quiet hours changes what stands there, and waits for their end with the rest', async () => {
-    const world = await openWorld();
-    const hours = readHours('12:00-14:00');
-    if (hours) await world.set({ quiet: { ...hours, zone: 'UTC' } });
-    await endAndBegin(world);
-    await world.pass(3 * HOUR);
-    world.open();
-    await world.pass(30 * MINUTE);
-    expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
-    await world.pass(HOUR + 10 * MINUTE);
     expect(world.titles()).toEqual([
       expect.stringMatching(/^Name of m0 recovered after /),
-      'Name of m1 is down',
+      expect.stringMatching(/^Name of m1 recovered after /),
     ]);
-  });
+    expect(world.lines()).toEqual([[], [expect.stringMatching(/^Name of m1 recovered after/)]]);
+  },
+);
 
-  test('has its reminders again', async () => {
-    const world = await openWorld();
-    await world.set({ remindMs: HOUR });
-    await world.see({ m0: 'DOWN' });
-    world.close();
-    await world.pass(5 * HOUR);
-    world.open();
-    await world.pass(HOUR + 10 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is down']);
-    expect(world.lines()).toEqual([[expect.stringMatching(/is still down after /)]]);
-  });
-
-  test('gets outages at once where only edits of its messages are refused', async () => {
-    const world = await openWorld();
-    await world.see({ m0: 'DOWN' });
-    await world.pass(10 * MINUTE);
-    world.close('changes');
-    await world.see({ m0: 'UP' });
-    await world.pass(10 * MINUTE);
-    await world.see({ m1: 'DOWN' });
-    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
-    world.open();
-    await world.pass(10 * MINUTE);
-    expect(world.titles()).toEqual([
-      expect.stringMatching(/^Name of m0 recovered after /),
-      'Name of m1 is down',
-    ]);
-  });
-
-  test('gets what it missed although edits of its messages stay refused', async () => {
-    const world = await openWorld();
-    await endAndBegin(world);
-    await world.pass(10 * MINUTE);
-    world.close('changes');
+test('a channel that was closed and is open again names in one message all that it missed and that goes on, and nothing that is over', async () => {
+  const world = await openWorld({ monitors: 6 });
+  await world.see({ m0: 'DOWN', m1: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  world.close();
+  for (const id of ['m2', 'm3', 'm4', 'm5']) {
+    await world.see({ [id]: 'DOWN' });
     await world.pass(20 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
-  });
-
-  test('gets a snoozed monitor when the snooze is over, not with what it missed', async () => {
-    const world = await openWorld();
-    await world.see({ m0: 'DOWN' });
-    const [first] = world.alerts();
-    const untilMs = world.nowMs() + HOUR;
-    await world.incidents().mark(first?.id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
-    await world.see({ m0: 'UP' });
-    world.close();
-    await world.see({ m0: 'DOWN' });
-    await world.pass(10 * MINUTE);
-    await world.see({ m1: 'DOWN' });
-    await world.pass(10 * MINUTE);
-    await world.see({ m2: 'DOWN' });
-    world.open();
-    await world.pass(11 * MINUTE);
-    expect(world.titles().slice(1)).toEqual(['2 services are down']);
-    await world.pass(30 * MINUTE);
-    expect(world.titles().slice(1)).toEqual(['2 services are down', 'Name of m0 is down']);
-  });
-
-  test('is reported in another channel only while it is closed', async () => {
-    const world = await openWorld({ places: [OPS, DEV] });
-    await endAndBegin(world);
-    const titles = () => world.titles(DEV).filter((title) => title.startsWith('Alerts'));
-    expect(titles()).toEqual(['Alerts do not reach slack:C1']);
-    world.open();
-    await world.pass(11 * MINUTE);
-    expect(titles()).toEqual(['Alerts reach slack:C1 again']);
-    world.close();
-    await world.see({ m2: 'DOWN' });
-    await world.pass(MINUTE);
-    expect(titles()).toEqual(['Alerts do not reach slack:C1']);
-    expect(world.lines().flat().join()).not.toContain('Alerts');
-  });
+  }
+  await world.see({ m0: 'UP', m3: 'UP' });
+  await world.see({ m5: 'UP' });
+  await world.see({ m5: 'DOWN' });
+  await world.pass(20 * MINUTE);
+  world.open();
+  await world.pass(11 * MINUTE);
+  expect(world.titles()).toEqual(['1 of 2 services is still down', '3 services are down']);
+  const [, missed] = world.slack.messages;
+  expect(missed?.titles).toEqual(['3 services are down']);
+  const told = missed ? textOf(missed.card) : '';
+  expect(told).toContain('Name of m2: down');
+  expect(told).not.toContain('m3');
+  expect(told).toContain('so some of this is late.');
+  // The first of its two outages began and ended while the channel was closed.
+  expect(told).not.toContain('2 times');
+  await world.pass(HOUR);
+  expect(world.slack.messages).toHaveLength(2);
+  expect(world.lines()).toEqual([[], []]);
 });
 
-describe('a channel that is closed', () => {
-  test.each(['all', 'new'] as const)('is tried now and then: %s refused', async (what) => {
+test('a channel that was closed and is open again gets a missed outage as any other, without those before it', async () => {
+  const world = await openWorld();
+  world.close();
+  await world.see({ m0: 'DOWN' });
+  await world.see({ m1: 'DOWN' });
+  await world.pass(40 * MINUTE);
+  await world.see({ m1: 'UP' });
+  await world.pass(10 * MINUTE);
+  await world.see({ m0: 'UP' });
+  await world.pass(MINUTE);
+  await world.see({ m0: 'DOWN' });
+  world.open();
+  await world.pass(11 * MINUTE);
+  expect(world.titles()).toEqual(['Name of m0 is down']);
+  const [message] = world.slack.messages;
+  expect(message && textOf(message.card)).toContain('Target: https://m0.example');
+  expect(message && textOf(message.card)).not.toContain('before');
+});
+
+test('a channel that was closed and is open again calls nobody for DEGRADED, and gets DEGRADED and outages in one message', async () => {
+  const world = await openWorld();
+  await world.set({ mention: { id: 'S0ONCALL', name: '@oncall' } });
+  world.close();
+  await world.see({ m0: 'DEGRADED' });
+  await world.pass(20 * MINUTE);
+  await world.see({ m1: 'DEGRADED' });
+  await world.pass(20 * MINUTE);
+  world.open();
+  await world.pass(13 * MINUTE);
+  world.close();
+  await world.see({ m2: 'DEGRADED' });
+  await world.pass(20 * MINUTE);
+  await world.see({ m3: 'DOWN' });
+  await world.pass(20 * MINUTE);
+  world.open();
+  await world.pass(11 * MINUTE);
+  expect(world.slack.messages.map(({ card }) => [card.title, card.mention])).toEqual([
+    ['2 services are degraded', undefined],
+    ['1 of 2 services is down', 'S0ONCALL'],
+  ]);
+});
+
+test('a channel that was closed and is open again gets nothing when all outages are over', async () => {
+  const world = await openWorld();
+  world.close();
+  await world.see({ m0: 'DOWN', m1: 'DOWN' });
+  await world.pass(20 * MINUTE);
+  await world.see({ m0: 'UP', m1: 'UP' });
+  world.open();
+  await world.pass(HOUR);
+  expect(world.slack.messages).toEqual([]);
+});
+
+test('a channel that was closed and is open again gets a new outage within a minute, also when nothing tried it meanwhile', async () => {
+  const world = await openWorld();
+  world.close();
+  await world.see({ m0: 'DOWN' });
+  await world.pass(40 * MINUTE);
+  world.open();
+  await world.see({ m0: 'UP' });
+  await world.see({ m1: 'DOWN' });
+  await world.pass(MINUTE);
+  expect(world.titles()).toEqual(['Name of m1 is down']);
+});
+
+test('a channel that was closed and is open again in its quiet hours changes what stands there, and waits for their end with the rest', async () => {
+  const world = await openWorld();
+  const hours = readHours('12:00-14:00');
+  if (hours) await world.set({ quiet: { ...hours, zone: 'UTC' } });
+  await endAndBegin(world);
+  await world.pass(3 * HOUR);
+  world.open();
+  await world.pass(30 * MINUTE);
+  expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
+  await world.pass(HOUR + 10 * MINUTE);
+  expect(world.titles()).toEqual([
+    expect.stringMatching(/^Name of m0 recovered after /),
+    'Name of m1 is down',
+  ]);
+});
+
+test('a channel that was closed and is open again has its reminders again', async () => {
+  const world = await openWorld();
+  await world.set({ remindMs: HOUR });
+  await world.see({ m0: 'DOWN' });
+  world.close();
+  await world.pass(5 * HOUR);
+  world.open();
+  await world.pass(HOUR + 10 * MINUTE);
+  expect(world.titles()).toEqual(['Name of m0 is down']);
+  expect(world.lines()).toEqual([[expect.stringMatching(/is still down after /)]]);
+});
+
+test('a channel that was closed and is open again gets outages at once where only edits of its messages are refused', async () => {
+  const world = await openWorld();
+  await world.see({ m0: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  world.close('changes');
+  await world.see({ m0: 'UP' });
+  await world.pass(10 * MINUTE);
+  await world.see({ m1: 'DOWN' });
+  expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
+  world.open();
+  await world.pass(10 * MINUTE);
+  expect(world.titles()).toEqual([
+    expect.stringMatching(/^Name of m0 recovered after /),
+    'Name of m1 is down',
+  ]);
+});
+
+test('a channel that was closed and is open again gets what it missed although edits of its messages stay refused', async () => {
+  const world = await openWorld();
+  await endAndBegin(world);
+  await world.pass(10 * MINUTE);
+  world.close('changes');
+  await world.pass(20 * MINUTE);
+  expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
+});
+
+test('a channel that was closed and is open again gets a snoozed monitor when the snooze is over, not with what it missed', async () => {
+  const world = await openWorld();
+  await world.see({ m0: 'DOWN' });
+  const [first] = world.alerts();
+  const untilMs = world.nowMs() + HOUR;
+  await world.incidents().mark(first?.id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
+  await world.see({ m0: 'UP' });
+  world.close();
+  await world.see({ m0: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  await world.see({ m1: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  await world.see({ m2: 'DOWN' });
+  world.open();
+  await world.pass(11 * MINUTE);
+  expect(world.titles().slice(1)).toEqual(['2 services are down']);
+  await world.pass(30 * MINUTE);
+  expect(world.titles().slice(1)).toEqual(['2 services are down', 'Name of m0 is down']);
+});
+
+test('a channel that was closed and is open again is reported in another channel only while it is closed', async () => {
+  const world = await openWorld({ places: [OPS, DEV] });
+  await endAndBegin(world);
+  const titles = () => world.titles(DEV).filter((title) => title.startsWith('Alerts'));
+  expect(titles()).toEqual(['Alerts do not reach slack:C1']);
+  world.open();
+  await world.pass(11 * MINUTE);
+  expect(titles()).toEqual(['Alerts reach slack:C1 again']);
+  world.close();
+  await world.see({ m2: 'DOWN' });
+  await world.pass(MINUTE);
+  expect(titles()).toEqual(['Alerts do not reach slack:C1']);
+  expect(world.lines().flat().join()).not.toContain('Alerts');
+});
+
+test.each(['all', 'new'] as const)(
+  'a channel that is closed is tried now and then: %s refused',
+  async (what) => {
     const world = await openWorld();
     await world.see({ m0: 'DOWN' });
     world.close(what);
@@ -300,59 +300,59 @@ describe('a channel that is closed', () => {
     const all = what === 'all' ? [0, 0, 1, 3, 7, 15] : [0, 1, 3, 7, 15, 25];
     expect(minutes.slice(0, 6)).toEqual(all);
     expect(minutes.length).toBeLessThanOrEqual(6 + later.length);
-  });
+  },
+);
 
-  test('is not tried more than once a minute while monitors go down all the time', async () => {
-    const world = await openWorld({ monitors: 40 });
-    world.close();
-    for (let at = 0; at < 120; at += 1) {
-      await world.see({ [`m${at % 40}`]: 'DOWN', [`m${(at + 20) % 40}`]: 'UP' });
-      await world.pass(15 * SECOND);
-    }
-    const gaps = world.refused.slice(1).map((ms, at) => ms - (world.refused[at] ?? 0));
-    expect(gaps.filter((ms) => ms < MINUTE)).toEqual([]);
-  });
-
-  test('is not tried while there is nothing to deliver', async () => {
-    const world = await openWorld();
-    world.close();
-    await world.see({ m0: 'DOWN' });
-    await world.see({ m0: 'UP' });
-    await world.pass(DAY);
-    expect(world.refused).toHaveLength(1);
-  });
-
-  test('is not tried by a start of the program before its time', async () => {
-    const world = await openWorld();
-    world.close();
-    await world.see({ m0: 'DOWN' });
-    await world.pass(40 * MINUTE);
-    const before = world.refused.length;
-    for (let start = 0; start < 5; start += 1) await world.sleep(SECOND);
-    expect(world.refused).toHaveLength(before);
-    await world.pass(10 * MINUTE);
-    expect(world.refused).toHaveLength(before + 1);
-  });
-
-  test('is given up after thirty days', async () => {
-    const world = await openWorld();
-    await endAndBegin(world);
-    await world.sleep(30 * DAY);
-    world.open();
-    await world.pass(20 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is down']);
-    await world.see({ m2: 'DOWN' });
-    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m2 is down']);
-  });
+test('a channel that is closed is not tried more than once a minute while monitors go down all the time', async () => {
+  const world = await openWorld({ monitors: 40 });
+  world.close();
+  for (let at = 0; at < 120; at += 1) {
+    await world.see({ [`m${at % 40}`]: 'DOWN', [`m${(at + 20) % 40}`]: 'UP' });
+    await world.pass(15 * SECOND);
+  }
+  const gaps = world.refused.slice(1).map((ms, at) => ms - (world.refused[at] ?? 0));
+  expect(gaps.filter((ms) => ms < MINUTE)).toEqual([]);
 });
 
-test('of more messages of a closed place than two hundred, the oldest are given up', () => {
+test('a channel that is closed is not tried while there is nothing to deliver', async () => {
+  const world = await openWorld();
+  world.close();
+  await world.see({ m0: 'DOWN' });
+  await world.see({ m0: 'UP' });
+  await world.pass(DAY);
+  expect(world.refused).toHaveLength(1);
+});
+
+test('a channel that is closed is not tried by a start of the program before its time', async () => {
+  const world = await openWorld();
+  world.close();
+  await world.see({ m0: 'DOWN' });
+  await world.pass(40 * MINUTE);
+  const before = world.refused.length;
+  for (let start = 0; start < 5; start += 1) await world.sleep(SECOND);
+  expect(world.refused).toHaveLength(before);
+  await world.pass(10 * MINUTE);
+  expect(world.refused).toHaveLength(before + 1);
+});
+
+test('a channel that is closed is given up after thirty days', async () => {
+  const world = await openWorld();
+  await endAndBegin(world);
+  await world.sleep(30 * DAY);
+  world.open();
+  await world.pass(20 * MINUTE);
+  expect(world.titles()).toEqual(['Name of m0 is down']);
+  await world.see({ m2: 'DOWN' });
+  expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m2 is down']);
+});
+
+test('a closed place keeps the newest 200 messages', () => {
   const nowMs = 1_800_000_000_000;
   const incident = (at: number) => {
     const posted = { message: `${at}`, thread: `${at}` };
     const delivery = {
       ...{ place: 'slack:C1', postId: `${at}`, attempted: true, posted },
-      ...{ told: 1, failures: 0, nextTryAtMs: 0 },
+      ...{ deliveredVersion: 1, failures: 0, nextTryAtMs: 0 },
     };
     return {
       ...{ kind: 'incident' as const, id: `${at}`, version: 2, openedAtMs: nowMs, status: 'UP' },
@@ -419,7 +419,7 @@ test('a channel ends with the true status and gets nothing twice, whatever is cl
         await world.see({ [id]: status });
       }
       world.open();
-      // What flaps is calm by then.
+      // Flapping has ended by now.
       await world.pass(40 * MINUTE);
       const names = ['m0', 'm1', 'm2', 'm3'];
       const told = names.map((id) => ({

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { WAIT_MS } from '../../../src/bot/incidents/dependencies.ts';
 import { isOpen } from '../../../src/bot/incidents/incidents.ts';
@@ -15,15 +15,15 @@ const SECOND = 1000;
 const POLL_MS = 5 * SECOND;
 const CHECK_MS = 10 * SECOND;
 
-/** What a monitor is at its check, and what it depends on. */
+/** A monitor at its check. */
 interface Watched {
   id: string;
   parents?: string[];
-  /** Its status since these seconds. */
+  /** Seconds since the change of its status. */
   course: ReadonlyArray<readonly [fromS: number, status: string]>;
   /** When it is checked in its rhythm, in seconds. */
   phaseS?: number;
-  /** How often; every 10 s when left out. */
+  /** Defaults to 10 s. */
   everyS?: number;
 }
 
@@ -78,14 +78,14 @@ function watchedWorld(monitors: readonly Watched[], { batchSize = 500 } = {}) {
       const isBatched = batches.length > 1;
       const between = { ...batch, later: new Set<string>(), isBatched };
       watching = applyPoll(watching, batch.monitors, around, between).watching;
-      // What a kill leaves is what is stored.
+      // A kill leaves the stored state.
       if (watching && made % 3 === 0) {
         watching = Watching.parse(JSON.parse(JSON.stringify(watching)));
       }
     }
     if (watching && batches.length > 1) {
       const { held } = watching;
-      const steps = finishingSteps(watching.alerts, listed, { ...around, ...(held && { held }) });
+      const steps = finishingSteps(watching.alerts, listed, { ...around, held });
       for (const step of steps) watching = { ...watching, alerts: step(watching.alerts).alerts };
     }
     for (const incident of incidentsIn(watching?.alerts ?? [])) {
@@ -135,157 +135,156 @@ const shop = (course: Watched['course'], phaseS = 0): Watched => ({
   ...{ id: 'shop', parents: ['db'], course, phaseS },
 });
 
-describe('a monitor whose parent is down', () => {
-  test('has no incident, and the message of the parent names it', () => {
-    const world = watchedWorld([
-      database([
+test('a monitor whose parent is down has no incident, and the message of the parent names it', () => {
+  const world = watchedWorld([
+    database([
+      [60, 'DOWN'],
+      [120, 'UP'],
+    ]),
+    shop([
+      [61, 'DOWN'],
+      [118, 'UP'],
+    ]),
+  ]);
+  world.until(110);
+  expect(world.openIds()).toEqual(['db']);
+  expect(world.held()).toEqual(['shop']);
+  expect(factsOf(world.incidentOf('db'))).toContain('Dependents down: Name of shop');
+  world.until(600);
+  expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
+  expect(world.held()).toEqual([]);
+});
+
+test('a monitor whose parent is down has one with its real start once a check after the recovery finds it DOWN still', () => {
+  const world = watchedWorld([
+    database(
+      [
         [60, 'DOWN'],
-        [120, 'UP'],
-      ]),
-      shop([
+        [121, 'UP'],
+      ],
+      1,
+    ),
+    shop([[64, 'DOWN']], 4),
+  ]);
+  world.until(124, () => expect(openedOf(world, 'shop')).toEqual([]));
+  world.until(300);
+  const [only, ...others] = openedOf(world, 'shop');
+  expect(others).toEqual([]);
+  expect(only?.incident.startedAtMs).toBe(START_MS + 64 * SECOND);
+  // The parent is seen to be up at 121, and the child is checked next at 124.
+  expect(only?.atMs).toBe(START_MS + 125 * SECOND);
+});
+
+test('a monitor whose parent is down has none when its next check finds it UP, however soon the parent was', () => {
+  const world = watchedWorld([
+    database(
+      [
+        [60, 'DOWN'],
+        [121, 'UP'],
+      ],
+      1,
+    ),
+    shop(
+      [
         [61, 'DOWN'],
-        [118, 'UP'],
-      ]),
-    ]);
-    world.until(110);
-    expect(world.openIds()).toEqual(['db']);
-    expect(world.held()).toEqual(['shop']);
-    expect(factsOf(world.incidentOf('db'))).toContain('Dependents down: Name of shop');
-    world.until(600);
-    expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
-    expect(world.held()).toEqual([]);
-  });
+        [122, 'UP'],
+      ],
+      9,
+    ),
+  ]);
+  world.until(600);
+  expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
+});
 
-  test('has one with its real start once a check after the recovery finds it DOWN still', () => {
-    const world = watchedWorld([
-      database(
-        [
-          [60, 'DOWN'],
-          [121, 'UP'],
-        ],
-        1,
-      ),
-      shop([[64, 'DOWN']], 4),
-    ]);
-    world.until(124, () => expect(openedOf(world, 'shop')).toEqual([]));
-    world.until(300);
-    const [only, ...others] = openedOf(world, 'shop');
-    expect(others).toEqual([]);
-    expect(only?.incident.startedAtMs).toBe(START_MS + 64 * SECOND);
-    // The parent is seen to be up at 121, and the child is checked next at 124.
-    expect(only?.atMs).toBe(START_MS + 125 * SECOND);
-  });
+test('a monitor whose parent is down was DOWN before: its incident goes on and ends', () => {
+  const world = watchedWorld([
+    database([
+      [120, 'DOWN'],
+      [240, 'UP'],
+    ]),
+    shop([
+      [30, 'DOWN'],
+      [180, 'UP'],
+      [200, 'DOWN'],
+      [230, 'UP'],
+    ]),
+  ]);
+  world.until(170);
+  expect(world.openIds()).toEqual(['shop', 'db']);
+  world.until(600);
+  expect(openedOf(world, 'shop')).toHaveLength(1);
+  expect(world.incidentOf('shop')?.endedAtMs).toBe(START_MS + 180 * SECOND);
+});
 
-  test('has none when its next check finds it UP, however soon the parent was', () => {
-    const world = watchedWorld([
-      database(
-        [
-          [60, 'DOWN'],
-          [121, 'UP'],
-        ],
-        1,
-      ),
-      shop(
-        [
-          [61, 'DOWN'],
-          [122, 'UP'],
-        ],
-        9,
-      ),
-    ]);
-    world.until(600);
-    expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
-  });
-
-  test('was DOWN before: its incident goes on and ends', () => {
-    const world = watchedWorld([
-      database([
-        [120, 'DOWN'],
-        [240, 'UP'],
-      ]),
-      shop([
-        [30, 'DOWN'],
-        [180, 'UP'],
-        [200, 'DOWN'],
-        [230, 'UP'],
-      ]),
-    ]);
-    world.until(170);
-    expect(world.openIds()).toEqual(['shop', 'db']);
-    world.until(600);
-    expect(openedOf(world, 'shop')).toHaveLength(1);
-    expect(world.incidentOf('shop')?.endedAtMs).toBe(START_MS + 180 * SECOND);
-  });
-
-  test.each(['DEGRADED', 'MAINTENANCE', 'PAUSED'])('is told of when the parent is %s', (status) => {
+test.each(['DEGRADED', 'MAINTENANCE', 'PAUSED'])(
+  'a monitor whose parent is down is told of when the parent is %s',
+  (status) => {
     const world = watchedWorld([database([[60, status]]), shop([[70, 'DOWN']])]);
     world.until(120);
     expect(openedOf(world, 'shop')).toHaveLength(1);
-  });
+  },
+);
 
-  test('is not told of as DEGRADED either', () => {
-    const world = watchedWorld([
-      database([[60, 'DOWN']]),
-      shop([
-        [70, 'DEGRADED'],
-        [90, 'DOWN'],
-      ]),
-    ]);
-    world.until(300);
-    expect(openedOf(world, 'shop')).toEqual([]);
-  });
-
-  test('is told of at once when it depends on it no more', () => {
-    const world = watchedWorld([database([[60, 'DOWN']]), shop([[70, 'DOWN']])]);
-    world.until(120);
-    world.dependsOn('shop', []);
-    world.until(125);
-    expect(openedOf(world, 'shop')).toHaveLength(1);
-  });
+test('a monitor whose parent is down is not told of as DEGRADED either', () => {
+  const world = watchedWorld([
+    database([[60, 'DOWN']]),
+    shop([
+      [70, 'DEGRADED'],
+      [90, 'DOWN'],
+    ]),
+  ]);
+  world.until(300);
+  expect(openedOf(world, 'shop')).toEqual([]);
 });
 
-describe('a monitor that is down a little before its parent', () => {
-  test('waits until the parent has been checked, and has no incident when that is down too', () => {
-    const world = watchedWorld([database([[60, 'DOWN']], 8), shop([[61, 'DOWN']], 1)]);
-    world.until(300);
-    expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
-  });
+test('a monitor whose parent is down is told of at once when it depends on it no more', () => {
+  const world = watchedWorld([database([[60, 'DOWN']]), shop([[70, 'DOWN']])]);
+  world.until(120);
+  world.dependsOn('shop', []);
+  world.until(125);
+  expect(openedOf(world, 'shop')).toHaveLength(1);
+});
 
-  test('is told of when the parent is well, and never waits longer than it is said', () => {
-    const world = watchedWorld([database([], 8), shop([[61, 'DOWN']], 1)]);
-    world.until(300);
-    const [only] = openedOf(world, 'shop');
-    expect(only?.incident.startedAtMs).toBe(START_MS + 61 * SECOND);
-    expect((only?.atMs ?? 0) - START_MS).toBeLessThanOrEqual(65 * SECOND + WAIT_MS);
-  });
+test('a monitor that is down a little before its parent waits until the parent has been checked, and has no incident when that is down too', () => {
+  const world = watchedWorld([database([[60, 'DOWN']], 8), shop([[61, 'DOWN']], 1)]);
+  world.until(300);
+  expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
+});
 
-  test('does not wait longer for a parent that is not checked meanwhile', () => {
-    const slow: Watched = { id: 'db', course: [], phaseS: 1, everyS: 600 };
-    const world = watchedWorld([slow, shop([[61, 'DOWN']], 1)]);
-    // Seen at 65 for the first time.
-    world.until(90);
-    expect(openedOf(world, 'shop')).toEqual([]);
-    world.until(95);
-    expect(openedOf(world, 'shop')).toHaveLength(1);
-  });
+test('a monitor that is down a little before its parent is told of when the parent is well, and never waits longer than it is said', () => {
+  const world = watchedWorld([database([], 8), shop([[61, 'DOWN']], 1)]);
+  world.until(300);
+  const [only] = openedOf(world, 'shop');
+  expect(only?.incident.startedAtMs).toBe(START_MS + 61 * SECOND);
+  expect((only?.atMs ?? 0) - START_MS).toBeLessThanOrEqual(65 * SECOND + WAIT_MS);
+});
 
-  test('is told of too when it is over before that', () => {
-    const world = watchedWorld([
-      database([], 8),
-      shop(
-        [
-          [61, 'DOWN'],
-          [70, 'UP'],
-        ],
-        1,
-      ),
-    ]);
-    world.until(300);
-    expect(openedOf(world, 'shop')).toHaveLength(1);
-    expect(world.incidentOf('shop')).toMatchObject({
-      startedAtMs: START_MS + 61 * SECOND,
-      endedAtMs: START_MS + 71 * SECOND,
-    });
+test('a monitor that is down a little before its parent does not wait longer for a parent that is not checked meanwhile', () => {
+  const slow: Watched = { id: 'db', course: [], phaseS: 1, everyS: 600 };
+  const world = watchedWorld([slow, shop([[61, 'DOWN']], 1)]);
+  // Seen at 65 for the first time.
+  world.until(90);
+  expect(openedOf(world, 'shop')).toEqual([]);
+  world.until(95);
+  expect(openedOf(world, 'shop')).toHaveLength(1);
+});
+
+test('a monitor that is down a little before its parent is told of too when it is over before that', () => {
+  const world = watchedWorld([
+    database([], 8),
+    shop(
+      [
+        [61, 'DOWN'],
+        [70, 'UP'],
+      ],
+      1,
+    ),
+  ]);
+  world.until(300);
+  expect(openedOf(world, 'shop')).toHaveLength(1);
+  expect(world.incidentOf('shop')).toMatchObject({
+    startedAtMs: START_MS + 61 * SECOND,
+    endedAtMs: START_MS + 71 * SECOND,
   });
 });
 
@@ -357,7 +356,7 @@ test('An alert of another system holds back what depends on it while it fires, a
   }
 });
 
-test('Where another service lets dependencies go round, everything is told', () => {
+test('every monitor of a dependency cycle gets its alert', () => {
   const world = watchedWorld([
     { id: 'a', parents: ['b'], course: [[60, 'DOWN']] },
     { id: 'b', parents: ['c'], course: [[60, 'DOWN']] },
@@ -428,7 +427,7 @@ test('No outage that outlasts those of its parents is lost, none is told twice, 
             const isBehind = parentsOf(incident.monitorId).some(
               (parent) => world.statusOf(parent) === 'DOWN',
             );
-            // One that waited for a moment and is over by now is told with its end.
+            // It waited and recovered before a parent was found to be down, so it gets an alert with its end.
             if (incident.endedAtMs === undefined) expect(isBehind).toBe(false);
             if (atMs - incident.startedAtMs > WAIT_MS + POLL_MS + CHECK_MS) afterwards += 1;
           }

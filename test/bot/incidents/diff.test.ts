@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { diff, isRemembered, type Snapshot } from '../../../src/bot/incidents/diff.ts';
+import { diff, isRemembered, type PollSnapshot } from '../../../src/bot/incidents/diff.ts';
 import { counting } from '../../helpers/bot/stepped-watch.ts';
 
 test('a list that is the same array is not looked at again, and any other is', () => {
@@ -12,7 +12,7 @@ test('a list that is the same array is not looked at again, and any other is', (
   const fewer = listed.slice(0, 1);
   expect(isRemembered(learnt, fewer)).toBe(false);
   const missing = diff(learnt, fewer).snapshot;
-  // What is missing twice is gone, also where the list is the same array.
+  // Missing twice means removed, even if the list is the same array.
   expect(diff(missing, fewer).changes.has('b')).toBe(true);
 });
 
@@ -20,13 +20,13 @@ test('a list is not taken as remembered while what it lacks or tells is not sett
   const listed = [counting('a', 3, { status: 'DOWN' }), counting('b', 1)];
   const before = diff(undefined, [counting('a', 1), counting('b', 1)]).snapshot;
   const asked = diff(before, listed, new Set(['a'])).snapshot;
-  // What it changed is still to be asked for.
+  // Its missed changes aren't known yet.
   expect(diff(asked, listed, new Set(['a'])).snapshot).toBe(asked);
   expect(isRemembered(asked, listed)).toBe(false);
   const part = [listed[1]].flatMap((one) => one ?? []);
   expect(diff(before, part, new Set(), { isPart: true }).snapshot).toBe(before);
   expect(isRemembered(before, part)).toBe(false);
-  const short: Snapshot = { ...before, shortLooks: 3 };
+  const short: PollSnapshot = { ...before, shortLooks: 3 };
   expect(diff(short, []).snapshot.shortLooks).toBe(3);
   expect(isRemembered(short, [])).toBe(false);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { escalated } from '../../../src/bot/incidents/escalations.ts';
 import { refreshed } from '../../../src/bot/incidents/groups.ts';
@@ -25,7 +25,7 @@ const escalation = {
   mention: PERSON,
 };
 
-/** A channel that hears of monitors, and one that is told of what nobody acknowledges there for ten minutes. */
+/** A channel with alerts, and another that gets what nobody acknowledges within ten minutes. */
 async function openWorld(set: object = escalation) {
   const world = await openAlertWorld({
     ...{ startsAt: '2026-06-01T08:00:00Z', places: [OPS, DEV], hearing: [OPS], endsSnoozes: true },
@@ -40,86 +40,84 @@ const cardsIn = (world: AlertWorld, { channel }: { channel: string }) =>
 const acknowledge = (world: AlertWorld, id: string) =>
   world.incidents().mark(id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
 
-describe('an outage that nobody acknowledges', () => {
-  test('is told once in the other channel, where it goes on, and calls the one person', async () => {
-    const world = await openWorld();
-    await world.see({ m0: 'DOWN' });
-    await world.pass(9 * MINUTE);
-    expect(world.titles(DEV)).toEqual([]);
-    await world.pass(2 * HOUR);
-    expect(world.titles(DEV)).toEqual(['Name of m0 is down, not acknowledged within 10 min']);
-    expect(world.posted()).toEqual([0, 10]);
-    const [card] = cardsIn(world, DEV);
-    expect(card?.mention).toBe('@U1');
-    expect(card?.link?.url).toBe(`https://slack.example/C1/${world.slack.messages[0]?.id}`);
-    expect(JSON.stringify(card?.parts)).toContain('nobody acknowledged it within 10 minutes');
-    // Its buttons are those of the outage.
-    const pressed = card?.actions?.find(({ label }) => label === 'Acknowledge');
-    if (!pressed) throw new Error('there is no such button');
-    expect(isCarried(pressed)).toBe(true);
-    await acknowledge(world, pressed.values.incident ?? '');
-    await world.pass(MINUTE);
-    expect(JSON.stringify(cardsIn(world, OPS))).toContain('Acknowledged by');
-    expect(JSON.stringify(cardsIn(world, DEV))).toContain('"Acknowledged by","value":"Ada"');
-    await world.see({ m0: 'UP' });
-    expect(world.titles(DEV)).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
-    await world.pass(HOUR);
-    expect(world.slack.messages).toHaveLength(2);
-  });
+test('an outage that nobody acknowledges is told once in the other channel, where it goes on, and calls the one person', async () => {
+  const world = await openWorld();
+  await world.see({ m0: 'DOWN' });
+  await world.pass(9 * MINUTE);
+  expect(world.titles(DEV)).toEqual([]);
+  await world.pass(2 * HOUR);
+  expect(world.titles(DEV)).toEqual(['Name of m0 is down, not acknowledged within 10 min']);
+  expect(world.posted()).toEqual([0, 10]);
+  const [card] = cardsIn(world, DEV);
+  expect(card?.mention).toBe('@U1');
+  expect(card?.link?.url).toBe(`https://slack.example/C1/${world.slack.messages[0]?.id}`);
+  expect(JSON.stringify(card?.parts)).toContain('nobody acknowledged it within 10 minutes');
+  // It has the buttons of the outage.
+  const pressed = card?.actions?.find(({ label }) => label === 'Acknowledge');
+  if (!pressed) throw new Error('there is no such button');
+  expect(isCarried(pressed)).toBe(true);
+  await acknowledge(world, pressed.values.incident ?? '');
+  await world.pass(MINUTE);
+  expect(JSON.stringify(cardsIn(world, OPS))).toContain('Acknowledged by');
+  expect(JSON.stringify(cardsIn(world, DEV))).toContain('"Acknowledged by","value":"Ada"');
+  await world.see({ m0: 'UP' });
+  expect(world.titles(DEV)).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
+  await world.pass(HOUR);
+  expect(world.slack.messages).toHaveLength(2);
+});
 
-  test.each(['acknowledged', 'over', 'DEGRADED', 'PAUSED'])(
-    'is not told when it is %s',
-    async (how) => {
-      const world = await openWorld();
-      await world.see({ m0: how === 'DEGRADED' ? how : 'DOWN' });
-      await world.pass(8 * MINUTE);
-      if (how === 'acknowledged') await acknowledge(world, 'id-1');
-      if (how === 'over') await world.see({ m0: 'UP' });
-      if (how === 'PAUSED') await world.see({ m0: 'PAUSED' });
-      await world.pass(3 * HOUR);
-      expect(world.titles(DEV)).toEqual([]);
-    },
-  );
-
-  test('waits while it is snoozed', async () => {
+test.each(['acknowledged', 'over', 'DEGRADED', 'PAUSED'])(
+  'an outage that nobody acknowledges is not told when it is %s',
+  async (how) => {
     const world = await openWorld();
-    await world.see({ m0: 'DOWN' });
-    await world
-      .incidents()
-      .mark('id-1', 'snoozed', (nowMs) => ({ by: 'Ada', untilMs: nowMs + HOUR }));
-    await world.pass(59 * MINUTE);
+    await world.see({ m0: how === 'DEGRADED' ? how : 'DOWN' });
+    await world.pass(8 * MINUTE);
+    if (how === 'acknowledged') await acknowledge(world, 'id-1');
+    if (how === 'over') await world.see({ m0: 'UP' });
+    if (how === 'PAUSED') await world.see({ m0: 'PAUSED' });
+    await world.pass(3 * HOUR);
     expect(world.titles(DEV)).toEqual([]);
+  },
+);
+
+test('an outage that nobody acknowledges waits while it is snoozed', async () => {
+  const world = await openWorld();
+  await world.see({ m0: 'DOWN' });
+  await world
+    .incidents()
+    .mark('id-1', 'snoozed', (nowMs) => ({ by: 'Ada', untilMs: nowMs + HOUR }));
+  await world.pass(59 * MINUTE);
+  expect(world.titles(DEV)).toEqual([]);
+  await world.pass(2 * MINUTE);
+  expect(world.titles(DEV)).toHaveLength(1);
+});
+
+test('an outage that nobody acknowledges is told in quiet hours, of either channel', async () => {
+  const world = await openWorld();
+  const quiet = { fromMinute: 7 * 60, toMinute: 20 * 60, zone: 'UTC' };
+  await world.set({ quiet });
+  await world.set({ quiet }, DEV);
+  await world.see({ m0: 'DOWN' });
+  await world.pass(11 * MINUTE);
+  expect(world.titles(OPS)).toEqual([]);
+  expect(world.titles(DEV)).toEqual(['Name of m0 is down, not acknowledged within 10 min']);
+  await world.see({ m0: 'UP' });
+  await world.pass(HOUR);
+  // Hours later, still in the quiet time: somebody is called again.
+  await world.see({ m1: 'DOWN' });
+  await world.pass(11 * MINUTE);
+  expect(world.titles(DEV)[1]).toBe('Name of m1 is down, not acknowledged within 10 min');
+  expect(cardsIn(world, DEV)[1]).toMatchObject({ mention: '@U1' });
+  expect(world.titles(OPS)).toEqual([]);
+});
+
+test('an outage that nobody acknowledges that flaps is told once', async () => {
+  const world = await openWorld();
+  for (let flap = 0; flap < 22; flap += 1) {
+    await world.see({ m0: flap % 2 ? 'UP' : 'DOWN' });
     await world.pass(2 * MINUTE);
-    expect(world.titles(DEV)).toHaveLength(1);
-  });
-
-  test('is told in quiet hours, of either channel', async () => {
-    const world = await openWorld();
-    const quiet = { fromMinute: 7 * 60, toMinute: 20 * 60, zone: 'UTC' };
-    await world.set({ quiet });
-    await world.set({ quiet }, DEV);
-    await world.see({ m0: 'DOWN' });
-    await world.pass(11 * MINUTE);
-    expect(world.titles(OPS)).toEqual([]);
-    expect(world.titles(DEV)).toEqual(['Name of m0 is down, not acknowledged within 10 min']);
-    await world.see({ m0: 'UP' });
-    await world.pass(HOUR);
-    // Hours later, still in the quiet time: somebody is called again.
-    await world.see({ m1: 'DOWN' });
-    await world.pass(11 * MINUTE);
-    expect(world.titles(DEV)[1]).toBe('Name of m1 is down, not acknowledged within 10 min');
-    expect(cardsIn(world, DEV)[1]).toMatchObject({ mention: '@U1' });
-    expect(world.titles(OPS)).toEqual([]);
-  });
-
-  test('that flaps is told once', async () => {
-    const world = await openWorld();
-    for (let flap = 0; flap < 22; flap += 1) {
-      await world.see({ m0: flap % 2 ? 'UP' : 'DOWN' });
-      await world.pass(2 * MINUTE);
-    }
-    expect(world.titles(DEV)).toHaveLength(1);
-  });
+  }
+  expect(world.titles(DEV)).toHaveLength(1);
 });
 
 test('Several in one message are one message there, and a later outage is another one', async () => {

@@ -21,7 +21,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const PLACE = 'slack:C1';
 
-/** What a monitor is from one moment on. */
+/** The status of a monitor from one moment on. */
 interface Change {
   atMs: number;
   status: string;
@@ -47,7 +47,10 @@ function stepsOf(...statuses: string[]): fc.Arbitrary<Step[]> {
   return fc.array(step, { minLength: 3, maxLength: 40 });
 }
 
-/** One monitor, the poller, the sender and a channel, over a real store; `counts` when the service tells of outages. */
+/**
+ * One monitor, the poller, the sender and a channel, over a real store. With `counts` the service reports missed
+ * outages.
+ */
 async function openWorld(counts: boolean) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -107,7 +110,7 @@ async function openWorld(counts: boolean) {
   const incidents = () =>
     (state.current()?.alerts ?? []).filter((alert): alert is Incident => alert.kind === 'incident');
 
-  /** Whether it is down for three checks and no message says so that called people, or did a moment ago. */
+  /** It has been down for three checks without a message that mentioned people recently. */
   function isHidden(): boolean {
     if (downFromMs === undefined || nowMs - downFromMs < 3 * MINUTE) return false;
     const isAlert = incidents().some((one) => one.endedAtMs === undefined && !one.flapping);
@@ -123,7 +126,7 @@ async function openWorld(counts: boolean) {
     for (const { resolve } of due) resolve();
   };
 
-  /** Messages that tell of the monitor while it flaps, and do not show what the last poll saw. */
+  /** Messages of a flapping monitor that don't match the last poll. */
   function stale(): string[] {
     const known = state.current()?.known[0]?.status ?? '';
     const flaps = incidents().findLast((one) => one.flapping && one.endedAtMs === undefined);
@@ -229,7 +232,7 @@ function downsOf(changes: readonly Change[]): number[] {
   });
 }
 
-/** What a bot can see of it that looks at these moments, at a service that tells only what is now. */
+/** A service without missed outages, as polled at these moments. */
 function seenAt(changes: readonly Change[], looksMs: readonly number[]): Change[] {
   return looksMs.flatMap((lookMs, at) => {
     const now = changes.findLast(({ atMs }) => atMs <= lookMs)?.status ?? 'UP';
@@ -255,7 +258,7 @@ async function live(steps: readonly Step[], counts: boolean) {
   return { ...world, seen };
 }
 
-/** Whether a line says that it ended so, too. */
+/** A line must report the end too. */
 const isSaid = (title: string) =>
   /^A (recovered|is stable again |was down for |was down .*, then was (?!in maintenance|paused))/.test(
     title,
@@ -299,7 +302,7 @@ function checkMessages({ posted, slack, alerts, incidents, wrong }: Lived) {
         ? /^A (recovered|is stable again \(down|was down for .*, then |was down \d+ times in .*, then (stayed|was) )/
         : /^A was down/,
     );
-    // What came back and went down again soon ends once more.
+    // A monitor that went down again soon ends once more.
     const ends = titles.filter((title, at) => isSaid(title) && !isSaid(titles[at - 1] ?? ''));
     const said = [...lines.values()];
     expect(said).toHaveLength(sawOpen ? ends.length : 0);
@@ -307,7 +310,7 @@ function checkMessages({ posted, slack, alerts, incidents, wrong }: Lived) {
   }
 }
 
-/** Every time that it went down is told, what flaps counts all of its own, and later messages are of later outages. */
+/** Every outage is in a message, flapping counts all its outages, and later messages are about later outages. */
 function checkCounts({ seen, incidents }: Lived) {
   const downs = downsOf(seen);
   const told = incidents().filter(({ degraded }) => degraded === undefined);
@@ -339,13 +342,13 @@ const quiet = (...seconds: number[]): Step[] =>
 
 /** Histories that once went wrong. */
 const KNOWN: Step[][] = [
-  // What stays DOWN after it flapped, with the outages before it in one message.
+  // It stayed DOWN after flapping, and one message has the outages before.
   [
     { ms: 30 * SECOND, statuses: ['DOWN', 'UP', 'DOWN', 'UP'] },
     { ms: SECOND, statuses: ['DOWN'] },
     ...quiet(247, 594, 27, 2, 30),
   ],
-  // What stayed DOWN after it flapped goes down again.
+  // It stayed DOWN after flapping, recovered, and goes down again.
   [
     { ms: 30 * SECOND, statuses: ['DOWN'] },
     { ms: 30 * SECOND, statuses: ['UP'] },
@@ -356,7 +359,7 @@ const KNOWN: Step[][] = [
   ],
 ];
 
-/** What was DEGRADED between outages, and then flaps: its message called nobody. */
+/** It was DEGRADED between outages and then flaps, so its first message had no mention. */
 const MILD_FIRST: Step[] = [
   { ms: 30 * SECOND, statuses: ['DOWN', 'UP', 'DOWN'] },
   { ms: 30 * SECOND, statuses: ['UP', 'DEGRADED'] },
@@ -382,7 +385,7 @@ test.each([
   600_000,
 );
 
-test('of a monitor that is also paused, slow or in maintenance, all is counted in few messages', async () => {
+test('a monitor that is also paused, slow or in maintenance gets few messages that count everything', async () => {
   const any = stepsOf('UP', 'DOWN', 'UP', 'DOWN', 'MAINTENANCE', 'PAUSED', 'DEGRADED');
   await fc.assert(
     fc.asyncProperty(any, fc.boolean(), async (steps, counts) => {

@@ -46,12 +46,12 @@ function openWatch() {
   pollAt(0, []);
   return {
     pollAt,
-    /** As if every message had reached its place. */
+    /** Marks every message as delivered. */
     tell() {
       const alerts = watching?.alerts.map((alert) => ({
         ...alert,
         deliveries: alert.deliveries.map((one) => ({
-          ...{ ...one, attempted: true, told: alert.version, shownOpen: true },
+          ...{ ...one, attempted: true, deliveredVersion: alert.version, shownOpen: true },
           posted: { message: one.postId, thread: one.postId },
           postedAtMs: alert.openedAtMs,
         })),
@@ -65,7 +65,7 @@ function openWatch() {
   };
 }
 
-/** A shop that was down twice, which was told. */
+/** A shop with two reported outages. */
 function openTwiceDown() {
   const watch = openWatch();
   watch.pollAt(1, [[1]]);
@@ -154,7 +154,7 @@ describe('outages between two polls', () => {
 
   test('are counted when they are fetched later, and do not end the flapping', () => {
     const watch = openTwiceDown();
-    // Two at once, of which only the last is seen; that service cannot be asked.
+    // Two outages at once. The first can't be fetched yet.
     watch.pollAt(7, [[1, 2], [3, 4], [5, 6], [7]], false);
     expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3 } });
     watch.pollAt(
@@ -185,7 +185,7 @@ describe('outages between two polls', () => {
     expect(watch.incidents().at(-1)).toMatchObject({ endedAtMs: minutes(8), flapping });
   });
 
-  test('that are fetched later turn the ongoing one into flapping, without a second message', () => {
+  test('outages fetched later turn the ongoing one into flapping without a second message', () => {
     const watch = openWatch();
     const all: Downs = [[1, 2], [3, 4], [5]];
     watch.pollAt(5, all, false);
@@ -194,7 +194,7 @@ describe('outages between two polls', () => {
     watch.pollAt(6, all);
     const open = () => watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined);
     expect(open()).toMatchObject([{ change: 5, flapping: { downs: 3, isDown: true } }]);
-    // It was told as an alert a moment ago.
+    // Its alert was just posted.
     watch.pollAt(19, all);
     expect(open()).toMatchObject([{ change: 5, flapping: { downs: 3 } }]);
     watch.pollAt(20, all);
@@ -209,7 +209,7 @@ describe('outages between two polls', () => {
     return watch;
   }
 
-  test('after an alert that a monitor stays DOWN are counted in its message', () => {
+  test('outages after the alert of a monitor that stays DOWN are counted in its message', () => {
     const watch = openFlapping();
     watch.pollAt(8, [[1, 2], [3, 4], [5]]);
     watch.tell();

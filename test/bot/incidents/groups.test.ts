@@ -25,7 +25,7 @@ const DEV = { platform: 'slack', channel: 'C2' } as const;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** Everything from the poller to the platform, with a clock that goes on when the test says. */
+/** Everything from the poller to the platform, with a hand-driven clock. */
 async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -37,7 +37,7 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const sender = createSender({ state, alertPlaces: places, clock, random: () => 0.5, log });
   sender.start([slack]);
 
-  /** Everything is told that may be told now. */
+  /** Sends everything that is due. */
   const idle = () =>
     eventually(() =>
       places.every((place) => {
@@ -109,7 +109,7 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
     titles: () => slack.messages.map(({ card }) => card.title),
     idle,
     nowMs: () => clock.nowMs(),
-    /** As the watch does before each poll. */
+    /** The watch does this before each poll. */
     async endOverSnoozes() {
       await state.update((watching) => withoutExpiredSnoozes(watching, clock.nowMs()));
       sender.wake();
@@ -167,7 +167,7 @@ describe('outages that begin together', () => {
     expect(shown()).toHaveLength(1);
     await world.pass(15 * SECOND);
     expect(shown().at(-1)).toBe('4 services are down');
-    // Something changes at every poll of ten minutes.
+    // Something changes at every poll for ten minutes.
     for (let at = 0; at < 120; at += 1) {
       await world.see({ m3: at % 2 ? 'DOWN' : 'UP' });
       await world.pass(5 * SECOND);
@@ -394,7 +394,7 @@ describe('outages that begin together', () => {
       );
       expect(labelsOf(message)).toEqual(['Acknowledge', 'End snooze', 'Ask why']);
     }
-    // Whoever joins later is not snoozed, and says so by the count.
+    // Members that join later aren't snoozed, and the count says so.
     await world.see({ m3: 'DOWN' });
     await world.pass(MINUTE);
     expect(ops && textOf(ops.card)).toContain(
@@ -413,7 +413,7 @@ describe('outages that begin together', () => {
       expect(message && textOf(message.card)).not.toContain('Snoozed');
       expect(labelsOf(message)).toEqual(['Acknowledge', 'Snooze 1 h', 'Ask why']);
     }
-    // It goes on when they are over, and can be ended then.
+    // The snooze outlives the outages and can be ended then.
     await world.incidents.mark(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.see(all(4, 'UP'));
     expect(ops && textOf(ops.card)).toContain(`Snoozed until: at ${untilMs}\nSnoozed by: Ada\n`);

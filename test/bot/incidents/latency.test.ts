@@ -1,10 +1,9 @@
 import v8 from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { latencyFacts } from '../../../src/bot/incidents/latency.ts';
-import { inUnits, sparkline } from '../../../src/bot/shared/text-format.ts';
+import { inUnits } from '../../../src/bot/shared/text-format.ts';
 import {
   type Asked,
   counting,
@@ -12,7 +11,6 @@ import {
   startSteppedWatch,
 } from '../../helpers/bot/stepped-watch.ts';
 import { textOf } from '../../helpers/bot.ts';
-import { long } from '../../helpers/long.ts';
 
 const START = 1_800_000_000_000;
 const wordsOf = (responseTimesMs: number[]) => latencyFacts({ responseTimesMs })[0]?.value;
@@ -35,26 +33,6 @@ test('response times are shown as a line with its first and last value', () => {
   ]);
 });
 
-test('a line has a bar for each value, and a higher one for none that is lower', () => {
-  const value = fc.oneof(
-    fc.nat({ max: 5_000 }),
-    fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
-  );
-  fc.assert(
-    fc.property(fc.array(value, { maxLength: 30 }), (values) => {
-      const bars = [...sparkline(values)];
-      expect(bars).toHaveLength(values.length);
-      expect(bars.every((bar) => bar >= '▁' && bar <= '█')).toBe(true);
-      const inOrder = values
-        .map((_, at) => at)
-        .sort((a, b) => Number(values[a]) - Number(values[b]));
-      const heights = inOrder.map((at) => bars[at] ?? '');
-      expect(heights).toEqual([...heights].sort());
-    }),
-    { numRuns: long ? 20_000 : 150 },
-  );
-});
-
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
@@ -63,7 +41,7 @@ const record = (ok: boolean, response_time_ms: number) => ({
   response_time_ms,
 });
 
-/** What happens with a monitor that goes down, at a service that answers so. */
+/** A monitor goes down at a service with these answers. */
 async function goDown(answer: Asked, given: Parameters<typeof counting>[2] = {}) {
   const monitor = counting('a', 0, given);
   const service = await startAdditions([monitor], answer);
@@ -96,7 +74,7 @@ test('an alert comes without response times where there are none to be had', asy
   silent(refused);
   silent(await goDown(() => ({ body: { results: [record(false, 100)] } })));
   silent(await goDown(() => ({ body: { results: 'nonsense' } })));
-  // What never answers is not waited for, whatever memory is freed meanwhile; the poll would not end.
+  // A request without an answer doesn't delay the alert.
   const freeing = setInterval(collectGarbage, 500);
   onTestFinished(() => clearInterval(freeing));
   silent(await goDown(() => undefined));
@@ -117,15 +95,4 @@ test('a service of the contract alone is never asked', async () => {
   await watch.poll(START + 5000);
   expect(watch.incidents()).toHaveLength(1);
   expect(service.asked).toEqual([]);
-});
-
-test('response times of a monitor that was down already are not fetched again', async () => {
-  const monitors = [counting('a', 0, { status: 'DOWN' }), counting('b', 0)];
-  const service = await startAdditions(monitors);
-  const watch = await startSteppedWatch(service, { nowMs: START });
-  for (const [at, status] of ['DOWN', 'DEGRADED', 'DOWN'].entries()) {
-    Object.assign(monitors[1] ?? {}, { status, status_changes: at + 1 });
-    await watch.poll(START + 5000 * (at + 1));
-  }
-  expect(service.asked).toEqual(['results b']);
 });

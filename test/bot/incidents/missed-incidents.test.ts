@@ -89,7 +89,8 @@ test('an outage between two polls is reported, with its times and its cause', as
   expect(alertCard(missed as Incident, {}).title).toMatch(/^Backup was down for \d+ s$/);
   expect(await watch.poll()).toEqual([missed]);
 
-  // One that goes on is ended and begun anew when it was up for a moment. Nobody is told here, so each carries those before.
+  // An open incident that was UP for a moment is ended, and another opens. No message was delivered, so each one counts
+  // the earlier ones.
   await service.call('POST', `${push}/7`);
   expect(await watch.poll()).toMatchObject([
     { change: 3, status: 'DOWN', deliveries: [{ earlier: { count: 1 } }] },
@@ -144,7 +145,7 @@ test('an outage is ongoing while a team pauses its monitor, however often, until
 interface History {
   /** The statuses one after another, the first is change 0. */
   statuses: string[];
-  /** How many changes there were at each poll. */
+  /** Changes before each poll. */
   polls: number[];
   /** Which looks could not ask. */
   unasked: boolean[];
@@ -172,7 +173,7 @@ const histories: fc.Arbitrary<History> = fc
 const START = 1_800_000_000_000;
 const timeOf = (change: number) => new Date(START + change * 1000).toISOString();
 
-/** Whether two changes to DOWN are of one outage, as people see it: only UP ends one. */
+/** Two changes to DOWN are one outage for people unless UP came in between. */
 const isSameOutage = ({ statuses }: History, a: number, b: number) =>
   !statuses.slice(Math.min(a, b), Math.max(a, b)).includes('UP');
 
@@ -246,7 +247,7 @@ test('every outage since the first poll is reported once, with its times, whenev
         expect(own.length, JSON.stringify({ outage, told })).toBeLessThanOrEqual(1);
         expect(own.length === 1 || counts, JSON.stringify({ outage, told })).toBe(true);
       }
-      // Nothing is over that was in maintenance, paused or degraded.
+      // Maintenance, pause or DEGRADED end nothing.
       for (const { status, endedAtMs, flapping } of told) {
         if (flapping || endedAtMs === undefined || status !== 'UP') continue;
         expect(history.statuses[(endedAtMs - START) / 1000]).toBe('UP');
@@ -265,7 +266,7 @@ test('every outage since the first poll is reported once, with its times, whenev
       examples: [
         [
           {
-            // It was UP between PAUSED and DOWN, of which is heard only when it is taken to stay DOWN.
+            // It was UP between PAUSED and DOWN, which is known late.
             statuses: ['DOWN', 'UP', 'DOWN', 'UP', 'DOWN', 'PAUSED', 'DOWN', 'UP', 'DOWN'],
             polls: [0, 4, 4, 5, 8],
             unasked: [false, true, true, false, true],

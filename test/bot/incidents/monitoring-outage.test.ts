@@ -44,13 +44,6 @@ const around = {
 };
 const failed: FailedPolls = { count: 3, sinceMs: START, error: unreachable };
 
-test('an outage of the monitoring service is reported once in each place that gets alerts', () => {
-  const first = withMonitoringOutage(undefined, failed, around);
-  expect(first?.alerts[0]?.deliveries.map(({ place }) => place)).toEqual(['slack:C1', 'discord:2']);
-  expect(withMonitoringOutage(first, { ...failed, error: refused }, around)).toBe(first);
-  expect(withMonitoringOutage(undefined, failed, { ...around, places: [] })).toBeUndefined();
-});
-
 test('the end of an outage of the service is reported to places that may have the alert, and to no other', () => {
   const { alerts } = withMonitoringOutage(undefined, failed, around) as Watching;
   expect(withMonitoringRecovered(alerts, START + 90_000)).toEqual([]);
@@ -98,7 +91,7 @@ test('channels get one message when monitoring fails and one when it is back, wi
   expect(told && textOf(told.card)).toContain(
     "The monitoring service rejected Askwatch's key (401). Check MONITORING_API_KEY.",
   );
-  // Still blind after a restart: nothing is told twice.
+  // A restart during the outage sends nothing again.
   await first.stop();
   const second = await startTestBot(options);
   const asked = service.requests.length;

@@ -3,7 +3,6 @@ import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { noteIn, withNote } from '../../../src/bot/incidents/incident-service.ts';
 import { newIncident } from '../../../src/bot/incidents/incidents.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -48,7 +47,7 @@ test('a note is kept with the incident, shown in every place, and not sent to a 
   }
   expect(provider.calls).toEqual([]);
 
-  // The model is told of it as of everything else: as data.
+  // The model gets the note as data.
   await readAnswer(await ask('why is it down?'), alert.id);
   const messages = provider.calls[0]?.body.messages as Array<{ role: string; content: string }>;
   expect(messages[0]?.content).toMatch(
@@ -103,20 +102,6 @@ test('a note in the thread of several outages is kept with them all', async () =
   expect(messages[0]?.content).toMatch(/Ada: the switch in rack 4\n/);
   // Each with its target.
   expect(messages[0]?.content).toMatch(/\n- B \(https:\/\/.+\): from /);
-});
-
-test('the message of several outages shows its notes', () => {
-  const monitors = ['a', 'b'].map((id) => ({
-    ...{ id, name: id, check_type: 'HTTP', target: 'https://shop.example' },
-    ...{ status: 'DOWN', interval_seconds: 60 },
-  }));
-  let made = 0;
-  const around = { nowMs: 1000, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] };
-  const { alerts } = applyPoll(undefined, monitors, around).watching;
-  const group = alerts.find((alert) => alert.kind === 'group');
-  const noted = group && withNote(group, { by: 'Ada', text: 'the switch', atMs: 2000 });
-  expect(noted && textOf(alertCard(noted, {}))).toContain('\nNote by Ada: the switch\n');
-  expect(noted?.version).toBe(2);
 });
 
 test('an empty note is refused, and “note:” elsewhere is a question like any other', async () => {

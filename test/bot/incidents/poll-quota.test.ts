@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createRequestQuota } from '../../../src/bot/incidents/poll-quota.ts';
 import { NetworkError, StatusError } from '../../../src/clients/errors.ts';
 import { counting, startAdditions, startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
@@ -19,71 +19,69 @@ const takeAll = (quota: ReturnType<typeof createRequestQuota>, leaving = 0) => {
   return taken;
 };
 
-describe('the request quota', () => {
-  test('is thirty a minute, also across its edges', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat({ max: 20_000 }), { maxLength: 300 }), (steps) => {
-        const { clock, quota } = budgetAt();
-        const takenAtMs: number[] = [];
-        for (const step of steps) {
-          clock.nowMs += step;
-          for (let n = 0; n < 3; n += 1) if (quota.take()) takenAtMs.push(clock.nowMs);
-        }
-        for (const from of takenAtMs) {
-          const within = takenAtMs.filter((atMs) => atMs >= from && atMs < from + 60_000);
-          expect(within.length).toBeLessThanOrEqual(30);
-        }
-      }),
-      { numRuns: long ? 2_000 : 100 },
-    );
-    const { clock, quota } = budgetAt();
-    expect(takeAll(quota)).toBe(30);
-    clock.nowMs += 59_999;
-    expect(takeAll(quota)).toBe(0);
-    clock.nowMs += 1;
-    expect(takeAll(quota)).toBe(30);
-  });
-
-  test('is left in part to more important requests', () => {
-    const { quota } = budgetAt();
-    expect(takeAll(quota, 10)).toBe(20);
-    expect(takeAll(quota)).toBe(10);
-  });
-
-  test('counts the repeats of a request that had no answer, and none of a refusal', () => {
-    const { quota } = budgetAt();
-    quota.take();
-    quota.failed(new NetworkError('ECONNRESET'));
-    quota.take();
-    quota.failed(new StatusError('gone', { status: 404 }));
-    expect(takeAll(quota)).toBe(26);
-    expect(quota.mayAsk()).toBe(true);
-    quota.failed(new StatusError('broken', { status: 500 }));
-    expect(quota.mayAsk()).toBe(false);
-  });
-
-  test('is empty for as long as a 429 says, or half a minute', () => {
-    for (const [retryAfterMs, restMs] of [
-      [90_000, 90_000],
-      [undefined, 30_000],
-      [86_400_000, 600_000],
-    ] as const) {
+test('the request quota is thirty a minute, also across its edges', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 20_000 }), { maxLength: 300 }), (steps) => {
       const { clock, quota } = budgetAt();
-      quota.failed(new StatusError('slow', { status: 429, ...(retryAfterMs && { retryAfterMs }) }));
-      clock.nowMs += restMs - 1;
-      expect([quota.take(), quota.mayAsk()]).toEqual([false, false]);
-      clock.nowMs += 1;
-      expect([quota.take(), quota.mayAsk()]).toEqual([true, true]);
-    }
-  });
+      const takenAtMs: number[] = [];
+      for (const step of steps) {
+        clock.nowMs += step;
+        for (let n = 0; n < 3; n += 1) if (quota.take()) takenAtMs.push(clock.nowMs);
+      }
+      for (const from of takenAtMs) {
+        const within = takenAtMs.filter((atMs) => atMs >= from && atMs < from + 60_000);
+        expect(within.length).toBeLessThanOrEqual(30);
+      }
+    }),
+    { numRuns: long ? 2_000 : 100 },
+  );
+  const { clock, quota } = budgetAt();
+  expect(takeAll(quota)).toBe(30);
+  clock.nowMs += 59_999;
+  expect(takeAll(quota)).toBe(0);
+  clock.nowMs += 1;
+  expect(takeAll(quota)).toBe(30);
+});
 
-  test('does not stay empty for an hour when the clock is set back by one', () => {
+test('the request quota is left in part to more important requests', () => {
+  const { quota } = budgetAt();
+  expect(takeAll(quota, 10)).toBe(20);
+  expect(takeAll(quota)).toBe(10);
+});
+
+test('the request quota counts the repeats of a request that had no answer, and none of a refusal', () => {
+  const { quota } = budgetAt();
+  quota.take();
+  quota.failed(new NetworkError('ECONNRESET'));
+  quota.take();
+  quota.failed(new StatusError('gone', { status: 404 }));
+  expect(takeAll(quota)).toBe(26);
+  expect(quota.mayAsk()).toBe(true);
+  quota.failed(new StatusError('broken', { status: 500 }));
+  expect(quota.mayAsk()).toBe(false);
+});
+
+test('the request quota is empty for as long as a 429 says, or half a minute', () => {
+  for (const [retryAfterMs, restMs] of [
+    [90_000, 90_000],
+    [undefined, 30_000],
+    [86_400_000, 600_000],
+  ] as const) {
     const { clock, quota } = budgetAt();
-    takeAll(quota);
-    quota.failed(new StatusError('slow', { status: 429, retryAfterMs: 30_000 }));
-    clock.nowMs -= 3_600_000;
-    expect(takeAll(quota)).toBe(30);
-  });
+    quota.failed(new StatusError('slow', { status: 429, ...(retryAfterMs && { retryAfterMs }) }));
+    clock.nowMs += restMs - 1;
+    expect([quota.take(), quota.mayAsk()]).toEqual([false, false]);
+    clock.nowMs += 1;
+    expect([quota.take(), quota.mayAsk()]).toEqual([true, true]);
+  }
+});
+
+test('the request quota does not stay empty for an hour when the clock is set back by one', () => {
+  const { clock, quota } = budgetAt();
+  takeAll(quota);
+  quota.failed(new StatusError('slow', { status: 429, retryAfterMs: 30_000 }));
+  clock.nowMs -= 3_600_000;
+  expect(takeAll(quota)).toBe(30);
 });
 
 /** An outage that came and went between two polls. */
@@ -140,23 +138,4 @@ test('a 429 ends the requests at once, and the rest is fetched when it is over',
   await watch.poll(START + 45_000);
   expect(service.asked).toHaveLength(4);
   expect(watch.incidents().map(({ monitorId }) => monitorId)).toEqual(['a', 'b', 'c']);
-});
-
-test('response times never use the quota that missed incidents need', async () => {
-  const monitors = Array.from({ length: 35 }, (_, at) => counting(`m${at}`, 0));
-  const service = await startAdditions(monitors, (what) => ({
-    body: what === 'results' ? { results: [] } : { incidents: [outage(1, START + 1000)] },
-  }));
-  const watch = await startSteppedWatch(service, { nowMs: START });
-  for (let poll = 1; poll <= 5; poll += 1) {
-    const down = monitors.slice(5 * (poll - 1), 5 * poll);
-    for (const monitor of down) Object.assign(monitor, { status: 'DOWN', status_changes: 1 });
-    await watch.poll(START + 5_000 * poll);
-  }
-  expect(service.asked).toHaveLength(20);
-  for (const monitor of monitors.slice(25)) monitor.status_changes = 2;
-  await watch.poll(START + 30_000);
-  expect(service.asked.slice(20).map((one) => one.split(' ')[0])).toEqual(
-    Array.from({ length: 10 }, () => 'incidents'),
-  );
 });

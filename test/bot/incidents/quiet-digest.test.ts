@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type QuietHours, readHours } from '../../../src/bot/channels/quiet-hours.ts';
 import { DEV, HOUR, MINUTE, OPS, openAlertWorld } from '../../helpers/bot/alert-world.ts';
 import { messagesOf } from '../../helpers/bot/messages-of-monitor.ts';
@@ -16,177 +16,141 @@ const hours = (text: string, zone = 'UTC'): QuietHours => {
 async function openEvening(places?: Parameters<typeof openAlertWorld>[0]['places']) {
   const world = await openAlertWorld({
     startsAt: '2026-06-01T21:00:00Z',
-    ...(places && { places }),
+    places,
   });
   await world.set({ quiet: hours('22:00-07:00') });
   await world.see({ m0: 'UP', m1: 'UP', m2: 'UP', m3: 'UP' });
   return world;
 }
 
-describe('an outage in quiet hours', () => {
-  test('is reported afterwards, in one message, when all outages are over', async () => {
-    const world = await openEvening();
-    await world.pass(HOUR + MINUTE);
-    await world.see({ m0: 'DOWN' });
-    await world.pass(30 * MINUTE);
-    await world.see({ m0: 'UP', m1: 'DOWN' });
-    await world.pass(20 * MINUTE);
-    await world.see({ m1: 'UP' });
-    // All are over for hours, and it still takes more.
-    await world.pass(3 * HOUR);
-    await world.see({ m2: 'DOWN', m1: 'DOWN' });
-    await world.pass(10 * MINUTE);
-    await world.see({ m2: 'UP', m1: 'UP' });
-    await world.pass(5 * HOUR - 2 * MINUTE);
-    expect(world.slack.messages).toEqual([]);
-    await world.pass(2 * MINUTE);
-    expect(world.titles()).toEqual([
-      'Quiet hours 22:00–07:00: 3 services were down: all recovered',
-    ]);
-    const card = world.slack.messages[0]?.card;
-    expect(card?.tone).toBe('good');
-    expect(card && textOf(card)).toContain(
-      'Name of m1: was down for 10 minutes, down 2 times\nName of m2: was down for 10 minutes\n',
-    );
-    await world.pass(HOUR);
-    expect(world.slack.tries).toBe(1);
-  });
+test('an outage in quiet hours is reported afterwards, in one message, when all outages are over', async () => {
+  const world = await openEvening();
+  await world.pass(HOUR + MINUTE);
+  await world.see({ m0: 'DOWN' });
+  await world.pass(30 * MINUTE);
+  await world.see({ m0: 'UP', m1: 'DOWN' });
+  await world.pass(20 * MINUTE);
+  await world.see({ m1: 'UP' });
+  // All are over for hours, and it still takes more.
+  await world.pass(3 * HOUR);
+  await world.see({ m2: 'DOWN', m1: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  await world.see({ m2: 'UP', m1: 'UP' });
+  await world.pass(5 * HOUR - 2 * MINUTE);
+  expect(world.slack.messages).toEqual([]);
+  await world.pass(2 * MINUTE);
+  expect(world.titles()).toEqual(['Quiet hours 22:00–07:00: 3 services were down: all recovered']);
+  const card = world.slack.messages[0]?.card;
+  expect(card?.tone).toBe('good');
+  expect(card && textOf(card)).toContain(
+    'Name of m1: was down for 10 minutes, down 2 times\nName of m2: was down for 10 minutes\n',
+  );
+  await world.pass(HOUR);
+  expect(world.slack.tries).toBe(1);
+});
 
-  test('is reported with those that go on, whose end stands under the message', async () => {
-    const world = await openEvening();
-    await world.pass(2 * HOUR);
-    await world.see({ m0: 'DOWN', m1: 'DOWN', m2: 'DOWN' });
-    await world.see({ m1: 'UP', m2: 'UP' });
-    await world.pass(8 * HOUR);
-    const title = 'Quiet hours 22:00–07:00: 3 services were down';
-    expect(world.titles()).toEqual([`${title}: 2 recovered, 1 still down`]);
-    // What begins now has its own message.
-    await world.see({ m3: 'DOWN' });
-    expect(world.titles().slice(1)).toEqual(['Name of m3 is down']);
-    await world.see({ m0: 'UP' });
-    expect(world.titles()[0]).toBe(`${title}: all recovered`);
+test('an outage in quiet hours is reported with those that go on, whose end stands under the message', async () => {
+  const world = await openEvening();
+  await world.pass(2 * HOUR);
+  await world.see({ m0: 'DOWN', m1: 'DOWN', m2: 'DOWN' });
+  await world.see({ m1: 'UP', m2: 'UP' });
+  await world.pass(8 * HOUR);
+  const title = 'Quiet hours 22:00–07:00: 3 services were down';
+  expect(world.titles()).toEqual([`${title}: 2 recovered, 1 still down`]);
+  // A new outage has its own message.
+  await world.see({ m3: 'DOWN' });
+  expect(world.titles().slice(1)).toEqual(['Name of m3 is down']);
+  await world.see({ m0: 'UP' });
+  expect(world.titles()[0]).toBe(`${title}: all recovered`);
+  await world.pass(MINUTE);
+  expect(world.lines()[0]).toEqual(['3 services recovered after 8 h']);
+});
+
+test('an outage in quiet hours changes the message of an outage from before without a line, until it is loud', async () => {
+  const world = await openEvening();
+  await world.see({ m0: 'DOWN' });
+  await world.pass(2 * HOUR);
+  await world.see({ m0: 'UP' });
+  expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
+  await world.pass(7 * HOUR);
+  expect(world.lines()).toEqual([[]]);
+  await world.pass(2 * HOUR);
+  expect(world.lines()).toEqual([['Name of m0 recovered after 2 h']]);
+  expect(world.titles()).toHaveLength(1);
+});
+
+test('an outage in quiet hours does not keep other channels waiting', async () => {
+  const world = await openEvening([OPS, DEV]);
+  await world.pass(2 * HOUR);
+  await world.see({ m0: 'DOWN' });
+  expect(world.titles(DEV)).toEqual(['Name of m0 is down']);
+  expect(world.titles(OPS)).toEqual([]);
+  await world.pass(8 * HOUR);
+  expect(world.titles(OPS)).toHaveLength(1);
+  expect(world.titles(DEV)).toHaveLength(1);
+});
+
+test('an outage in quiet hours is reported at the new end when the hours change meanwhile', async () => {
+  const world = await openEvening();
+  await world.pass(2 * HOUR);
+  await world.see({ m0: 'DOWN' });
+  await world.set({ quiet: hours('22:00-09:00') });
+  await world.pass(9 * HOUR);
+  expect(world.titles()).toEqual([]);
+  await world.set({ quiet: hours('22:00-08:30') });
+  await world.pass(31 * MINUTE);
+  expect(world.titles()).toEqual(['Quiet hours 22:00–08:30: Name of m0 is down']);
+});
+
+test('an outage in quiet hours waits for the next morning when the program slept over the first', async () => {
+  const world = await openEvening();
+  await world.pass(2 * HOUR);
+  await world.see({ m0: 'DOWN' });
+  await world.sleep(20 * MINUTE);
+  await world.see({ m1: 'DOWN' });
+  // From half past eleven to eleven of the next evening.
+  await world.sleep(23.5 * HOUR);
+  await world.see({ m0: 'UP' });
+  expect(world.titles()).toEqual([]);
+  await world.pass(9 * HOUR);
+  expect(world.titles()).toEqual([
+    'Quiet hours 22:00–07:00: 2 services were down: 1 recovered, 1 still down',
+  ]);
+});
+
+test('an outage in quiet hours is snoozed until the snooze is over, and then gathered like the rest', async () => {
+  const world = await openEvening();
+  await world.see({ m0: 'DOWN' });
+  await world
+    .incidents()
+    .mark('id-1', 'snoozed', () => ({ by: 'Ada', untilMs: world.nowMs() + 3 * HOUR }));
+  await world.see({ m0: 'UP' });
+  await world.pass(HOUR + MINUTE);
+  // The second outage counts the first.
+  for (const status of ['DOWN', 'UP', 'DOWN', 'UP']) {
+    await world.see({ m0: status });
     await world.pass(MINUTE);
-    expect(world.lines()[0]).toEqual(['3 services recovered after 8 h']);
-  });
+  }
+  await world.see({ m1: 'DOWN' });
+  await world.pass(9 * HOUR);
+  expect(world.titles().slice(1)).toEqual([
+    'Quiet hours 22:00–07:00: 2 services were down: 1 recovered, 1 still down',
+  ]);
+  const card = world.slack.messages[1]?.card;
+  expect(card && textOf(card)).toContain('Name of m0: was down for 1 minute, down 2 times');
+});
 
-  test('is reported by its name when it is the only one', async () => {
-    const world = await openEvening();
-    await world.pass(2 * HOUR);
-    await world.see({ m0: 'DOWN' });
-    await world.pass(8 * HOUR);
-    const before = 'Quiet hours 22:00–07:00: Name of m0';
-    expect(world.titles()).toEqual([`${before} is down`]);
-    await world.see({ m0: 'DEGRADED' });
-    await world.pass(MINUTE);
-    expect(world.titles()).toEqual([`${before} is degraded`]);
-    await world.see({ m0: undefined });
-    await world.pass(MINUTE);
-    expect(world.titles()).toEqual([`${before} is no longer listed`]);
-  });
-
-  test('is not reported when there was none', async () => {
-    const world = await openEvening();
-    await world.pass(11 * HOUR);
-    expect(world.slack.tries).toBe(0);
-  });
-
-  test('changes the message of an outage from before without a line, until it is loud', async () => {
-    const world = await openEvening();
-    await world.see({ m0: 'DOWN' });
-    await world.pass(2 * HOUR);
-    await world.see({ m0: 'UP' });
-    expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
-    await world.pass(7 * HOUR);
-    expect(world.lines()).toEqual([[]]);
-    await world.pass(2 * HOUR);
-    expect(world.lines()).toEqual([['Name of m0 recovered after 2 h']]);
-    expect(world.titles()).toHaveLength(1);
-  });
-
-  test('does not keep other channels waiting', async () => {
-    const world = await openEvening([OPS, DEV]);
-    await world.pass(2 * HOUR);
-    await world.see({ m0: 'DOWN' });
-    expect(world.titles(DEV)).toEqual(['Name of m0 is down']);
-    expect(world.titles(OPS)).toEqual([]);
-    await world.pass(8 * HOUR);
-    expect(world.titles(OPS)).toHaveLength(1);
-    expect(world.titles(DEV)).toHaveLength(1);
-  });
-
-  test('is reported at the new end when the hours change meanwhile', async () => {
-    const world = await openEvening();
-    await world.pass(2 * HOUR);
-    await world.see({ m0: 'DOWN' });
-    await world.set({ quiet: hours('22:00-09:00') });
-    await world.pass(9 * HOUR);
-    expect(world.titles()).toEqual([]);
-    await world.set({ quiet: hours('22:00-08:30') });
-    await world.pass(31 * MINUTE);
-    expect(world.titles()).toEqual(['Quiet hours 22:00–08:30: Name of m0 is down']);
-  });
-
-  test('is reported at once when the hours are removed', async () => {
-    const world = await openEvening();
-    await world.pass(2 * HOUR);
-    await world.see({ m0: 'DOWN' });
-    await world.set({ quiet: null });
-    await world.pass(MINUTE);
-    expect(world.titles()).toEqual(['Quiet hours 22:00–07:00: Name of m0 is down']);
-    await world.see({ m1: 'DOWN' });
-    expect(world.titles()[1]).toBe('Name of m1 is down');
-  });
-
-  test('waits for the next morning when the program slept over the first', async () => {
-    const world = await openEvening();
-    await world.pass(2 * HOUR);
-    await world.see({ m0: 'DOWN' });
-    await world.sleep(20 * MINUTE);
-    await world.see({ m1: 'DOWN' });
-    // From half past eleven to eleven of the next evening.
-    await world.sleep(23.5 * HOUR);
-    await world.see({ m0: 'UP' });
-    expect(world.titles()).toEqual([]);
-    await world.pass(9 * HOUR);
-    expect(world.titles()).toEqual([
-      'Quiet hours 22:00–07:00: 2 services were down: 1 recovered, 1 still down',
-    ]);
-  });
-
-  test('is snoozed until the snooze is over, and then gathered like the rest', async () => {
-    const world = await openEvening();
-    await world.see({ m0: 'DOWN' });
-    await world
-      .incidents()
-      .mark('id-1', 'snoozed', () => ({ by: 'Ada', untilMs: world.nowMs() + 3 * HOUR }));
-    await world.see({ m0: 'UP' });
-    await world.pass(HOUR + MINUTE);
-    // The second one carries what was not told of the first: two outages in one line.
-    for (const status of ['DOWN', 'UP', 'DOWN', 'UP']) {
-      await world.see({ m0: status });
-      await world.pass(MINUTE);
-    }
-    await world.see({ m1: 'DOWN' });
-    await world.pass(9 * HOUR);
-    expect(world.titles().slice(1)).toEqual([
-      'Quiet hours 22:00–07:00: 2 services were down: 1 recovered, 1 still down',
-    ]);
-    const card = world.slack.messages[1]?.card;
-    expect(card && textOf(card)).toContain('Name of m0: was down for 1 minute, down 2 times');
-  });
-
-  test('stays in a message that was to be posted as the quiet hours began', async () => {
-    const world = await openEvening();
-    await world.pass(59 * MINUTE);
-    world.slack.failWith(() => new Error('away'));
-    await world.see({ m0: 'DOWN' });
-    await world.pass(MINUTE);
-    world.slack.failWith(undefined);
-    await world.pass(8 * HOUR);
-    expect(world.titles()).toEqual([]);
-    await world.pass(HOUR);
-    expect(world.titles()).toEqual(['Name of m0 is down']);
-  });
+test('an outage in quiet hours stays in a message that was to be posted as the quiet hours began', async () => {
+  const world = await openEvening();
+  await world.pass(59 * MINUTE);
+  world.slack.failWith(() => new Error('away'));
+  await world.see({ m0: 'DOWN' });
+  await world.pass(MINUTE);
+  world.slack.failWith(undefined);
+  await world.pass(8 * HOUR);
+  expect(world.titles()).toEqual([]);
+  await world.pass(HOUR);
+  expect(world.titles()).toEqual(['Name of m0 is down']);
 });
 
 test('a night is reported once and whole after its end, whenever the program is killed', async () => {

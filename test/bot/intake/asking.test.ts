@@ -15,7 +15,7 @@ import {
 } from '../../helpers/intake/reported-world.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 
-/** Tools over a service with one monitor, in a channel to which alerts are reported, and in another one. */
+/** Tools over a service with one monitor, in a channel with reported alerts and in another. */
 async function runners() {
   const service = await startService();
   await service.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });
@@ -105,7 +105,7 @@ test('“Ask why” tells the model what the sender says, and what else fires he
   expect(told).toContain('Problem according to the sender: Queue is wrong');
   expect(told).toContain('- severity: critical');
   expect(told).toContain('No other alert reported to this channel is firing now.');
-  // Nobody asks the monitoring service of what it does not know.
+  // The monitoring service gets no requests about alerts that it doesn't know.
   const after = service.requests.filter(({ path }) => /results|incidents/.test(path)).length;
   expect(after).toBe(asked);
 });

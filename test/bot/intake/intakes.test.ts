@@ -19,7 +19,7 @@ async function openIntakes(randomText?: (length: number) => string) {
   const open = async () => {
     const store = await openLowdbStore({ folder, log });
     const nowMs = () => clock.nowMs;
-    const intakes = await createIntakes(store, { nowMs, ...(randomText && { randomText }) });
+    const intakes = await createIntakes(store, { nowMs, randomText });
     return { store, intakes };
   };
   let { store, intakes } = await open();
@@ -144,15 +144,15 @@ test('an intake is changed as asked, and not at all when it cannot be', async ()
   expect(await intakes.change('nobody', { name: 'x' })).toBeUndefined();
 });
 
-test('when something came in last is known to a minute', async () => {
+test('the time of the last delivery is known to a minute', async () => {
   const { intakes, clock, reopen } = await openIntakes();
   const { intake } = await intakes.add(OPS, AMY);
   const heardAt = async (ms: number) => {
-    await intakes.heard(intake.id, clock.nowMs + ms);
+    await intakes.noteDelivery(intake.id, clock.nowMs + ms);
     return (intakes.get(intake.id)?.lastHeardAtMs ?? 0) - clock.nowMs;
   };
   expect([await heardAt(0), await heardAt(59_999), await heardAt(60_000)]).toEqual([0, 0, 60_000]);
-  await intakes.heard('nobody', clock.nowMs);
+  await intakes.noteDelivery('nobody', clock.nowMs);
   expect((await reopen()).get(intake.id)?.lastHeardAtMs).toBe(clock.nowMs + 60_000);
 });
 

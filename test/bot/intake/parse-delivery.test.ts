@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { DeliveryError, parseDelivery } from '../../../src/bot/intake/parse-delivery.ts';
+import { parseDelivery } from '../../../src/bot/intake/parse-delivery.ts';
+import { PayloadError } from '../../../src/bot/intake/read-payload.ts';
 import type { IntakeKind, ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
 import { HIDDEN } from '../../../src/contracts/monitoring-additions.ts';
 import { expectBounded } from '../../helpers/intake/expect-bounded.ts';
@@ -24,7 +25,7 @@ const refusal = (kind: IntakeKind, body: unknown) => {
   try {
     parseDelivery(kind, body, NOW);
   } catch (error) {
-    expect(error).toBeInstanceOf(DeliveryError);
+    expect(error).toBeInstanceOf(PayloadError);
     return (error as Error).message;
   }
   throw new Error('It was taken.');
@@ -110,7 +111,7 @@ describe('an Alertmanager delivery', () => {
     expect(alert).not.toHaveProperty('endedAtMs');
   });
 
-  test('without a fingerprint has a key of all labels, in whatever order', () => {
+  test('an alert without a fingerprint has a key of all labels in any order', () => {
     const keyOf = (labels: unknown) =>
       only('alertmanager', withAlert({ labels, fingerprint: '' })).key;
     const key = keyOf({ a: '1', b: '2' });
@@ -232,256 +233,246 @@ test('a Grafana delivery holds values and its pages besides', () => {
   expect(parsed('grafana', payload('alertmanager-firing')).alerts).toHaveLength(2);
 });
 
-describe('a PagerDuty event', () => {
-  test('of an Alertmanager', () => {
-    const alert = only('pagerduty', payload('pagerduty-alertmanager'));
-    expect(alert).toMatchObject({
-      key: '6b2b4dd2a1d19b1a5f5bb2ab5d58a23be7d4fa5cbfd0a4b7a58fdf4cd5ef0b39',
-      state: 'firing',
-      name: '[FIRING:2] HighErrorRate shop (page)',
-      severity: 'critical',
-    });
-    expect(factsOf(alert)).toMatchObject({
-      source: 'Alertmanager',
-      firing:
-        'Labels: - alertname = HighErrorRate - instance = shop-1 Annotations: - summary = Many requests fail',
-      num_firing: '2',
-    });
-    expect(alert).not.toHaveProperty('labels');
+test('a PagerDuty event of an Alertmanager', () => {
+  const alert = only('pagerduty', payload('pagerduty-alertmanager'));
+  expect(alert).toMatchObject({
+    key: '6b2b4dd2a1d19b1a5f5bb2ab5d58a23be7d4fa5cbfd0a4b7a58fdf4cd5ef0b39',
+    state: 'firing',
+    name: '[FIRING:2] HighErrorRate shop (page)',
+    severity: 'critical',
   });
-
-  test('with everything in it', () => {
-    const alert = only('pagerduty', payload('pagerduty-trigger'));
-    expect(alert).toMatchObject({
-      name: 'Ping of db-1 is slow',
-      severity: 'warning',
-      startedAtMs: at('2026-11-22T14:02:11.315Z'),
-    });
-    expect(alert.facts).toContainEqual({
-      label: 'disks',
-      value: '[{name: sda, password: …}]',
-    });
-    expect(alert.links).toEqual([
-      { label: 'Wiki', url: 'https://wiki.example/db' },
-      { label: 'evil.example', url: 'https://evil.example/' },
-      { label: 'Probe', url: 'https://probe.example/' },
-      { label: 'Graph', url: 'https://example.com/graph.png' },
-    ]);
-    // Sent again, it is the same; said otherwise, another.
-    const sent = payload('pagerduty-trigger');
-    expect(only('pagerduty', { ...sent, routing_key: 'x' }).key).toBe(alert.key);
-    expect(only('pagerduty', { ...sent, client: 'x' }).key).not.toBe(alert.key);
+  expect(factsOf(alert)).toMatchObject({
+    source: 'Alertmanager',
+    firing:
+      'Labels: - alertname = HighErrorRate - instance = shop-1 Annotations: - summary = Many requests fail',
+    num_firing: '2',
   });
+  expect(alert).not.toHaveProperty('labels');
+});
 
-  test('ends or acknowledges by its key alone', () => {
-    const resolve = payload('pagerduty-resolve');
-    expect(only('pagerduty', resolve)).toMatchObject({ key: 'db-1/ping', state: 'resolved' });
-    const acknowledged = { ...resolve, event_action: 'acknowledge' };
-    expect(only('pagerduty', acknowledged)).toMatchObject({
-      key: 'db-1/ping',
-      state: 'acknowledged',
-    });
+test('a PagerDuty event with everything in it', () => {
+  const alert = only('pagerduty', payload('pagerduty-trigger'));
+  expect(alert).toMatchObject({
+    name: 'Ping of db-1 is slow',
+    severity: 'warning',
+    startedAtMs: at('2026-11-22T14:02:11.315Z'),
   });
+  expect(alert.facts).toContainEqual({
+    label: 'disks',
+    value: '[{name: sda, password: …}]',
+  });
+  expect(alert.links).toEqual([
+    { label: 'Wiki', url: 'https://wiki.example/db' },
+    { label: 'evil.example', url: 'https://evil.example/' },
+    { label: 'Probe', url: 'https://probe.example/' },
+    { label: 'Graph', url: 'https://example.com/graph.png' },
+  ]);
+  // Sent again, it is the same; said otherwise, another.
+  const sent = payload('pagerduty-trigger');
+  expect(only('pagerduty', { ...sent, routing_key: 'x' }).key).toBe(alert.key);
+  expect(only('pagerduty', { ...sent, client: 'x' }).key).not.toBe(alert.key);
+});
 
-  test.each([
-    [
-      { event_action: 'close' },
-      '“event_action” must be trigger, acknowledge or resolve, not “close”.',
+test('a PagerDuty event ends or acknowledges by its key alone', () => {
+  const resolve = payload('pagerduty-resolve');
+  expect(only('pagerduty', resolve)).toMatchObject({ key: 'db-1/ping', state: 'resolved' });
+  const acknowledged = { ...resolve, event_action: 'acknowledge' };
+  expect(only('pagerduty', acknowledged)).toMatchObject({
+    key: 'db-1/ping',
+    state: 'acknowledged',
+  });
+});
+
+test.each([
+  [
+    { event_action: 'close' },
+    '“event_action” must be trigger, acknowledge or resolve, not “close”.',
+  ],
+  [{ event_action: '__proto__' }, 'not “ proto ”'],
+  [{ routing_key: 'x' }, 'but is missing'],
+  [{ event_action: 'trigger', payload: { source: 'x' } }, '“payload.summary”'],
+  [{ event_action: 'trigger', payload: { summary: 'x', source: ' ' } }, '“payload.source”'],
+  [{ event_action: 'resolve' }, 'must have the “dedup_key”'],
+  [{ event_action: 'resolve', dedup_key: 7 }, '“dedup_key” must be a string.'],
+  [
+    { event_action: 'resolve', dedup_key: 'x'.repeat(256) },
+    'has 256 characters. The limit is 255.',
+  ],
+])('the PagerDuty event %j is refused', (body, message) => {
+  expect(refusal('pagerduty', body)).toContain(message);
+});
+
+test('a PagerDuty event of Uptime Kuma has a key for each monitor, and one for each certificate', () => {
+  expect(only('pagerduty', payload('pagerduty-kuma'))).toMatchObject({
+    key: 'Uptime Kuma/7',
+    severity: 'warning',
+  });
+  const notice = payload('pagerduty-kuma-certificate');
+  const saying = (summary: string) => ({ ...notice, payload: { summary, source: 'x' } });
+  const { key, severity } = only('pagerduty', notice);
+  expect(key).toMatch(/^notice:/);
+  expect(severity).toBe('warning');
+  const { summary } = notice.payload as { summary: string };
+  expect(only('pagerduty', saying(summary.replace('14 days', '7 days'))).key).toBe(key);
+  expect(only('pagerduty', saying(summary.replace('shop', 'bank'))).key).not.toBe(key);
+  expect(parsed('pagerduty', saying('[Uptime Kuma Alert] [undefined] Askwatch Testing'))).toEqual({
+    alerts: [],
+    truncated: 0,
+    note: 'This is a test message from Uptime Kuma: the address works.',
+  });
+});
+
+test('an Uptime Kuma message says what is down', () => {
+  expect(only('uptime-kuma', payload('uptime-kuma-down'))).toEqual({
+    key: '7',
+    state: 'firing',
+    name: 'Shop',
+    summary: 'connect ECONNREFUSED 10.0.0.7:443',
+    severity: 'critical',
+    startedAtMs: at('2026-11-22T14:02:11.527Z'),
+    facts: [
+      { label: 'type', value: 'http' },
+      { label: 'url', value: 'https://shop.example/health?token=…' },
+      { label: 'path', value: 'Web / Shop' },
+      { label: 'stage', value: 'prod' },
+      { label: 'public', value: 'yes' },
     ],
-    [{ event_action: '__proto__' }, 'not “ proto ”'],
-    [{ routing_key: 'x' }, 'but is missing'],
-    [{ event_action: 'trigger', payload: { source: 'x' } }, '“payload.summary”'],
-    [{ event_action: 'trigger', payload: { summary: 'x', source: ' ' } }, '“payload.source”'],
-    [{ event_action: 'resolve' }, 'must have the “dedup_key”'],
-    [{ event_action: 'resolve', dedup_key: 7 }, '“dedup_key” must be a string.'],
-    [
-      { event_action: 'resolve', dedup_key: 'x'.repeat(256) },
-      'has 256 characters. The limit is 255.',
-    ],
-  ])('%j is refused', (body, message) => {
-    expect(refusal('pagerduty', body)).toContain(message);
+    links: [{ label: 'Page', url: 'https://shop.example/health?token=' }],
   });
+});
 
-  test('of Uptime Kuma has a key for each monitor, and one for each certificate', () => {
-    expect(only('pagerduty', payload('pagerduty-kuma'))).toMatchObject({
-      key: 'Uptime Kuma/7',
-      severity: 'warning',
-    });
-    const notice = payload('pagerduty-kuma-certificate');
-    const saying = (summary: string) => ({ ...notice, payload: { summary, source: 'x' } });
-    const { key, severity } = only('pagerduty', notice);
-    expect(key).toMatch(/^notice:/);
-    expect(severity).toBe('warning');
-    const { summary } = notice.payload as { summary: string };
-    expect(only('pagerduty', saying(summary.replace('14 days', '7 days'))).key).toBe(key);
-    expect(only('pagerduty', saying(summary.replace('shop', 'bank'))).key).not.toBe(key);
-    expect(parsed('pagerduty', saying('[Uptime Kuma Alert] [undefined] Askwatch Testing'))).toEqual(
+test('an Uptime Kuma message says what is up again', () => {
+  expect(only('uptime-kuma', payload('uptime-kuma-up'))).toEqual({
+    key: '9',
+    state: 'resolved',
+    name: 'Database',
+    severity: 'critical',
+    endedAtMs: at('2026-11-22T14:12:13.004Z'),
+    facts: [
+      { label: 'type', value: 'port' },
+      { label: 'host', value: 'db.example:5432' },
+      { label: 'ping', value: '12.4 ms' },
+    ],
+    links: [],
+  });
+});
+
+test('an Uptime Kuma message warns of a certificate, whose days make no other alert of it', () => {
+  const sent = payload('uptime-kuma-certificate');
+  const alert = only('uptime-kuma', sent);
+  expect(alert).toMatchObject({
+    state: 'firing',
+    name: 'Shop',
+    summary: 'server certificate shop.example will expire in 14 days',
+    severity: 'warning',
+  });
+  const msg = String(sent.msg).replace('14', '7');
+  expect(only('uptime-kuma', { ...sent, msg }).key).toBe(alert.key);
+});
+
+test('an Uptime Kuma message may say of nothing that goes on', () => {
+  expect(parsed('uptime-kuma', payload('uptime-kuma-test'))).toMatchObject({
+    alerts: [],
+    note: 'This is a test message from Uptime Kuma: the address works.',
+  });
+  const down = payload('uptime-kuma-down');
+  for (const status of [2, 3]) {
+    const { alerts, note } = parsed('uptime-kuma', { ...down, heartbeat: { status } });
+    expect(alerts).toEqual([]);
+    expect(note).toContain('pending or in maintenance');
+  }
+});
+
+test('an Uptime Kuma message is refused without what it needs', () => {
+  const down = payload('uptime-kuma-down');
+  const refused = (change: object) => refusal('uptime-kuma', { ...down, ...change });
+  expect(refused({ monitor: null })).toContain('must have “heartbeat” and “monitor”');
+  expect(refused({ monitor: { name: 'x' } })).toBe('“monitor.id” is missing.');
+  expect(refused({ heartbeat: { status: 4 } })).toContain('must be 0 for down or 1 for up');
+  expect(refusal('uptime-kuma', {})).toContain('or “msg”');
+});
+
+test('a generic alert of Datadog', () => {
+  const alert = only('generic', payload('generic-datadog'));
+  expect(alert).toMatchObject({
+    key: '8473928471',
+    state: 'firing',
+    name: '[P1] High load on db-1',
+    severity: 'critical',
+    startedAtMs: 1_795_356_131_000,
+    facts: [
+      { label: 'scope', value: 'host:db-1, role:database' },
+      { label: 'metric', value: 'system.load.1' },
+    ],
+    links: [
       {
-        alerts: [],
-        truncated: 0,
-        note: 'This is a test message from Uptime Kuma: the address works.',
+        label: 'app.datadoghq.com',
+        url: 'https://app.datadoghq.com/monitors/1234?group=host%3Adb-1',
       },
-    );
+    ],
   });
 });
 
-describe('an Uptime Kuma message', () => {
-  test('says what is down', () => {
-    expect(only('uptime-kuma', payload('uptime-kuma-down'))).toEqual({
-      key: '7',
-      state: 'firing',
-      name: 'Shop',
-      summary: 'connect ECONNREFUSED 10.0.0.7:443',
-      severity: 'critical',
-      startedAtMs: at('2026-11-22T14:02:11.527Z'),
-      facts: [
-        { label: 'type', value: 'http' },
-        { label: 'url', value: 'https://shop.example/health?token=…' },
-        { label: 'path', value: 'Web / Shop' },
-        { label: 'stage', value: 'prod' },
-        { label: 'public', value: 'yes' },
-      ],
-      links: [{ label: 'Page', url: 'https://shop.example/health?token=' }],
-    });
+test('a generic alert of Gatus, Healthchecks and Checkly', () => {
+  expect(only('generic', payload('generic-gatus'))).toMatchObject({
+    key: 'core/website',
+    state: 'resolved',
   });
-
-  test('says what is up again', () => {
-    expect(only('uptime-kuma', payload('uptime-kuma-up'))).toEqual({
-      key: '9',
-      state: 'resolved',
-      name: 'Database',
-      severity: 'critical',
-      endedAtMs: at('2026-11-22T14:12:13.004Z'),
-      facts: [
-        { label: 'type', value: 'port' },
-        { label: 'host', value: 'db.example:5432' },
-        { label: 'ping', value: '12.4 ms' },
-      ],
-      links: [],
-    });
+  expect(only('generic', payload('generic-healthchecks'))).toMatchObject({
+    state: 'firing',
+    severity: 'critical',
+    startedAtMs: at('2026-11-22T14:02:11Z'),
   });
-
-  test('warns of a certificate, whose days make no other alert of it', () => {
-    const sent = payload('uptime-kuma-certificate');
-    const alert = only('uptime-kuma', sent);
-    expect(alert).toMatchObject({
-      state: 'firing',
-      name: 'Shop',
-      summary: 'server certificate shop.example will expire in 14 days',
-      severity: 'warning',
-    });
-    const msg = String(sent.msg).replace('14', '7');
-    expect(only('uptime-kuma', { ...sent, msg }).key).toBe(alert.key);
-  });
-
-  test('may say of nothing that goes on', () => {
-    expect(parsed('uptime-kuma', payload('uptime-kuma-test'))).toMatchObject({
-      alerts: [],
-      note: 'This is a test message from Uptime Kuma: the address works.',
-    });
-    const down = payload('uptime-kuma-down');
-    for (const status of [2, 3]) {
-      const { alerts, note } = parsed('uptime-kuma', { ...down, heartbeat: { status } });
-      expect(alerts).toEqual([]);
-      expect(note).toContain('pending or in maintenance');
-    }
-  });
-
-  test('is refused without what it needs', () => {
-    const down = payload('uptime-kuma-down');
-    const refused = (change: object) => refusal('uptime-kuma', { ...down, ...change });
-    expect(refused({ monitor: null })).toContain('must have “heartbeat” and “monitor”');
-    expect(refused({ monitor: { name: 'x' } })).toBe('“monitor.id” is missing.');
-    expect(refused({ heartbeat: { status: 4 } })).toContain('must be 0 for down or 1 for up');
-    expect(refusal('uptime-kuma', {})).toContain('or “msg”');
+  expect(only('generic', payload('generic-checkly'))).toMatchObject({
+    state: 'firing',
+    severity: 'warning',
+    facts: [
+      { label: 'region', value: 'eu-central-1' },
+      { label: 'response_time', value: '4210' },
+    ],
+    links: [{ label: 'Result', url: 'https://app.checklyhq.com/checks/b2a6/results/1' }],
   });
 });
 
-describe('a generic alert', () => {
-  test('of Datadog', () => {
-    const alert = only('generic', payload('generic-datadog'));
-    expect(alert).toMatchObject({
-      key: '8473928471',
-      state: 'firing',
-      name: '[P1] High load on db-1',
-      severity: 'critical',
-      startedAtMs: 1_795_356_131_000,
-      facts: [
-        { label: 'scope', value: 'host:db-1, role:database' },
-        { label: 'metric', value: 'system.load.1' },
-      ],
-      links: [
-        {
-          label: 'app.datadoghq.com',
-          url: 'https://app.datadoghq.com/monitors/1234?group=host%3Adb-1',
-        },
-      ],
-    });
-  });
+test.each([
+  ['Triggered', 'firing'],
+  ['re-triggered', 'firing'],
+  ['No Data', 'firing'],
+  ['TRIGGERED', 'firing'],
+  ['down', 'firing'],
+  ['alert', 'firing'],
+  ['failed', 'firing'],
+  ['ALERT_FAILURE', 'firing'],
+  ['Recovered', 'resolved'],
+  ['RESOLVED', 'resolved'],
+  ['up', 'resolved'],
+  ['ok', 'resolved'],
+  ['success', 'resolved'],
+  ['ALERT_RECOVERY', 'resolved'],
+  ['acknowledged', 'acknowledged'],
+])('a generic alert that says %s is %s', (state, expected) => {
+  expect(only('generic', { key: 'a', state }).state).toBe(expected);
+});
 
-  test('of Gatus, Healthchecks and Checkly', () => {
-    expect(only('generic', payload('generic-gatus'))).toMatchObject({
-      key: 'core/website',
-      state: 'resolved',
-    });
-    expect(only('generic', payload('generic-healthchecks'))).toMatchObject({
-      state: 'firing',
-      severity: 'critical',
-      startedAtMs: at('2026-11-22T14:02:11Z'),
-    });
-    expect(only('generic', payload('generic-checkly'))).toMatchObject({
-      state: 'firing',
-      severity: 'warning',
-      facts: [
-        { label: 'region', value: 'eu-central-1' },
-        { label: 'response_time', value: '4210' },
-      ],
-      links: [{ label: 'Result', url: 'https://app.checklyhq.com/checks/b2a6/results/1' }],
-    });
-  });
+test('a generic alert is refused with a state that means nothing, or nothing to know it by', () => {
+  expect(refusal('generic', { key: 'a', state: 'purple' })).toMatch(
+    /unknown “state”: “purple”. Use one of: firing, .*resolved/,
+  );
+  expect(refusal('generic', { key: 'a', state: 'constructor' })).toContain(
+    'unknown “state”: “constructor”',
+  );
+  expect(refusal('generic', { key: 'a' })).toContain('has no “state”');
+  expect(refusal('generic', { state: 'down', key: '', name: ' ' })).toContain('must have a “key”');
+  expect(refusal('generic', { alerts: [{ key: 'a', state: 'up' }, { key: 'b' }] })).toContain(
+    'alerts[1] has no “state”',
+  );
+});
 
-  test.each([
-    ['Triggered', 'firing'],
-    ['re-triggered', 'firing'],
-    ['No Data', 'firing'],
-    ['TRIGGERED', 'firing'],
-    ['down', 'firing'],
-    ['alert', 'firing'],
-    ['failed', 'firing'],
-    ['ALERT_FAILURE', 'firing'],
-    ['Recovered', 'resolved'],
-    ['RESOLVED', 'resolved'],
-    ['up', 'resolved'],
-    ['ok', 'resolved'],
-    ['success', 'resolved'],
-    ['ALERT_RECOVERY', 'resolved'],
-    ['acknowledged', 'acknowledged'],
-  ])('that says %s is %s', (state, expected) => {
-    expect(only('generic', { key: 'a', state }).state).toBe(expected);
-  });
-
-  test('is refused with a state that means nothing, or nothing to know it by', () => {
-    expect(refusal('generic', { key: 'a', state: 'purple' })).toMatch(
-      /unknown “state”: “purple”. Use one of: firing, .*resolved/,
-    );
-    expect(refusal('generic', { key: 'a', state: 'constructor' })).toContain(
-      'unknown “state”: “constructor”',
-    );
-    expect(refusal('generic', { key: 'a' })).toContain('has no “state”');
-    expect(refusal('generic', { state: 'down', key: '', name: ' ' })).toContain(
-      'must have a “key”',
-    );
-    expect(refusal('generic', { alerts: [{ key: 'a', state: 'up' }, { key: 'b' }] })).toContain(
-      'alerts[1] has no “state”',
-    );
-  });
-
-  test('without a key is known by its name and labels', () => {
-    const sent = { name: 'Backup', labels: { host: 'a' } };
-    const { key } = only('generic', { ...sent, state: 'down' });
-    expect(only('generic', { ...sent, state: 'up' }).key).toBe(key);
-    expect(only('generic', { ...sent, labels: {}, state: 'up' }).key).not.toBe(key);
-  });
+test('a generic alert without a key is known by its name and labels', () => {
+  const sent = { name: 'Backup', labels: { host: 'a' } };
+  const { key } = only('generic', { ...sent, state: 'down' });
+  expect(only('generic', { ...sent, state: 'up' }).key).toBe(key);
+  expect(only('generic', { ...sent, labels: {}, state: 'up' }).key).not.toBe(key);
 });
 
 describe('a delivery of another kind', () => {

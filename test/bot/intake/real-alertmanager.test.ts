@@ -7,7 +7,7 @@ import { hasAlertmanager, startAlertmanager } from '../../helpers/intake/real-al
 
 describe.skipIf(!hasAlertmanager)('with a real Alertmanager', () => {
   test('an alert is told, silenced with its snooze, and told to be over', async () => {
-    // Its address is known once it listens, and that of the intake before.
+    // The address is known once the server listens.
     const alertmanagerUrls: string[] = [];
     const { bot, slack, url, token } = await openIntakeServer({ settings: { alertmanagerUrls } });
     const webhook = { url: `${url}/hooks/alertmanager/${token}`, send_resolved: true };

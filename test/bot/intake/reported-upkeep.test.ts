@@ -83,7 +83,7 @@ test('a person closes what is not heard of any more, which claims no recovery', 
   await expect(world.incidents.close(b ?? '', 'Bob')).rejects.toThrow(
     'Its sender reported it again',
   );
-  // Both stand in one message, which says what became of each.
+  // One message has both, each with its end.
   const group = world.watching()?.alerts.find(({ kind }) => kind === 'group');
   expect(group && textOf(alertCard(group, { shownOpen: true }))).toContain(
     'Alert a: closed by Amy',
@@ -161,7 +161,7 @@ test('a report tells how often alerts fired in its time, also of those that are 
     reportedFigures(world.reported(), span(fromMs, world.nowMs()), MAX_PAST);
   expect(figures(START + 35 * HOUR)).toEqual({
     ...{ fired: 6, isLeast: false, alerts: 2, firingNow: ['Alert b'] },
-    longest: { name: 'Alert b', lastedMs: 2 * HOUR, goesOn: true },
+    longest: { name: 'Alert b', lastedMs: 2 * HOUR, isOngoing: true },
   });
   expect(figures(START)).toMatchObject({ fired: MAX_PAST + 1, isLeast: true });
   expect(reportedFigures(world.reported(), span(START - 2, START - 1), MAX_PAST)).toBeUndefined();

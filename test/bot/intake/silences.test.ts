@@ -3,7 +3,7 @@ import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import { newSnooze } from '../../../src/bot/incidents/snoozes.ts';
 import { type Incident, incidentsIn } from '../../../src/bot/incidents/watch-state.ts';
-import { createSilencer, silenceFor } from '../../../src/bot/intake/silences.ts';
+import { Silencer, silenceFor } from '../../../src/bot/intake/silences.ts';
 import { systemClock } from '../../../src/bot/shared/clock.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createAlertmanagerClient } from '../../../src/clients/alertmanager.ts';
@@ -44,7 +44,7 @@ async function start(url: string, first = incident()) {
   let wake = () => {};
   function live() {
     const client = createAlertmanagerClient(url);
-    const silencer = createSilencer({
+    const silencer = new Silencer({
       ...{ state, clock, random: Math.random, onChange: () => {}, log },
       clientFor: () => client,
     });
@@ -55,7 +55,7 @@ async function start(url: string, first = incident()) {
       },
     };
     lives.push(life);
-    wake = silencer.wake;
+    wake = () => silencer.wake();
     silencer.start();
     return life;
   }
@@ -74,15 +74,15 @@ async function start(url: string, first = incident()) {
     state,
     snooze: () => incidents.mark(first.id, 'snoozed', (atMs) => newSnooze('Grace', atMs)),
     unsnooze: () => incidents.endSnoozes(first.id),
-    /** As a process leaves it that dies when it has asked. */
+    /** Leaves the state of a process that died after its request. */
     asked: () =>
       state.update((watching) => {
         const [alert, ...others] = watching?.alerts ?? [];
         if (!watching || alert?.kind !== 'incident' || !alert.snoozed) return watching;
-        const snoozed = { ...alert.snoozed, silence: { status: 'asked' as const } };
+        const snoozed = { ...alert.snoozed, silence: { status: 'requested' as const } };
         return { ...watching, alerts: [{ ...alert, snoozed }, ...others] };
       }),
-    /** What people see of it. */
+    /** The text of the card. */
     shown() {
       const known = now();
       return known ? textOf(alertCard(known, { shownOpen: true })) : '';
@@ -109,7 +109,7 @@ for (const { name, isHere, begin } of KINDS) {
       const { live, now, snooze, unsnooze, shown } = await start(url);
       live();
       await snooze();
-      await eventually(() => now()?.snoozed?.silence?.status === 'made');
+      await eventually(() => now()?.snoozed?.silence?.status === 'created');
       const untilMs = now()?.snoozed?.untilMs ?? 0;
       expect(shown()).toContain(`Silenced in Alertmanager until: at ${untilMs}`);
       const [silence, ...others] = await silences();
@@ -144,7 +144,7 @@ for (const { name, isHere, begin } of KINDS) {
       const id = await client.silence({ labels: LABELS, untilMs, by: 'Grace', comment }, signal);
       await asked();
       live();
-      await eventually(() => now()?.snoozed?.silence?.status === 'made');
+      await eventually(() => now()?.snoozed?.silence?.status === 'created');
       expect(now()?.snoozed?.silence?.id).toBe(id);
       expect(await silences()).toHaveLength(1);
     });
@@ -171,22 +171,23 @@ for (const { name, isHere, begin } of KINDS) {
   });
 }
 
-describe('the message says what became of a silence', () => {
-  test('that is refused, in its own words as text', async () => {
-    const fake = await startFakeAlertmanager();
-    fake.make(() => 'refuse');
-    const { live, now, snooze, unsnooze, shown } = await start(fake.url);
-    live();
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'refused');
-    expect(shown()).toContain('Not silenced in Alertmanager: bad matcher format: <@here> no');
-    expect(fake.requests).toEqual(['POST /api/v2/silences']);
-    // There is none to end.
-    await unsnooze();
-    expect(now()).not.toHaveProperty('silenceEnd');
-  });
+test('the message quotes why a silence was refused', async () => {
+  const fake = await startFakeAlertmanager();
+  fake.make(() => 'refuse');
+  const { live, now, snooze, unsnooze, shown } = await start(fake.url);
+  live();
+  await snooze();
+  await eventually(() => now()?.snoozed?.silence?.status === 'refused');
+  expect(shown()).toContain('Not silenced in Alertmanager: bad matcher format: <@here> no');
+  expect(fake.requests).toEqual(['POST /api/v2/silences']);
+  // There is none to end.
+  await unsnooze();
+  expect(now()).not.toHaveProperty('silenceEnd');
+});
 
-  test.each(['fail', 'break'] as const)('that gets no answer: %s', async (what) => {
+test.each(['fail', 'break'] as const)(
+  'the message says that a silence got no answer: %s',
+  async (what) => {
     const fake = await startFakeAlertmanager();
     fake.make((method) => (method === 'POST' ? what : undefined));
     const { live, now, snooze, unsnooze, shown } = await start(fake.url);
@@ -198,90 +199,90 @@ describe('the message says what became of a silence', () => {
     expect(fake.requests.filter((one) => one.startsWith('GET'))).toHaveLength(2);
     await unsnooze();
     await eventually(() => now()?.silenceEnd?.status === 'ended');
-  });
+  },
+);
 
-  test('that was made, though the answer was lost', async () => {
-    const fake = await startFakeAlertmanager();
-    fake.make((method) => (method === 'POST' ? 'lose the answer' : undefined));
-    const { live, now, snooze } = await start(fake.url);
-    live();
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'made');
-    expect(fake.silences).toHaveLength(1);
-  });
+test('a silence whose answer was lost is found and not created twice', async () => {
+  const fake = await startFakeAlertmanager();
+  fake.make((method) => (method === 'POST' ? 'lose the answer' : undefined));
+  const { live, now, snooze } = await start(fake.url);
+  live();
+  await snooze();
+  await eventually(() => now()?.snoozed?.silence?.status === 'created');
+  expect(fake.silences).toHaveLength(1);
+});
 
-  test('that is not answered yet, and is not left behind when the snooze ends meanwhile', async () => {
-    const fake = await startFakeAlertmanager();
-    fake.make((method) => (method === 'POST' ? 'hang' : undefined));
-    const { live, now, snooze, unsnooze, shown } = await start(fake.url);
-    live();
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'asked');
-    expect(shown()).toContain('Silence in Alertmanager: requested, not confirmed yet');
-    await eventually(() => fake.requests.length > 0);
-    await unsnooze();
-    expect(shown()).toContain('Silence in Alertmanager: end requested');
-    fake.release();
-    await eventually(() => now()?.silenceEnd?.status === 'ended');
-    expect(fake.silences.map(({ state }) => state)).toEqual(['expired']);
-  });
+test('a silence under way is ended if its snooze ends in the meantime', async () => {
+  const fake = await startFakeAlertmanager();
+  fake.make((method) => (method === 'POST' ? 'hang' : undefined));
+  const { live, now, snooze, unsnooze, shown } = await start(fake.url);
+  live();
+  await snooze();
+  await eventually(() => now()?.snoozed?.silence?.status === 'requested');
+  expect(shown()).toContain('Silence in Alertmanager: requested, not confirmed yet');
+  await eventually(() => fake.requests.length > 0);
+  await unsnooze();
+  expect(shown()).toContain('Silence in Alertmanager: end requested');
+  fake.release();
+  await eventually(() => now()?.silenceEnd?.status === 'ended');
+  expect(fake.silences.map(({ state }) => state)).toEqual(['expired']);
+});
 
-  test('that is wanted again before the last one was ended', async () => {
-    const fake = await startFakeAlertmanager();
-    const { live, now, snooze, unsnooze } = await start(fake.url);
-    const first = live();
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'made');
-    await first.stop();
-    await unsnooze();
-    await snooze();
-    live();
-    await eventually(() => now()?.snoozed?.silence?.status === 'made');
-    expect(fake.silences.map(({ state }) => state)).toEqual(['expired', 'active']);
-    await unsnooze();
-    await eventually(() => now()?.silenceEnd?.status === 'ended');
-    expect(fake.silences.map(({ state }) => state)).toEqual(['expired', 'expired']);
-  });
+test('a silence is ended before the next one is created', async () => {
+  const fake = await startFakeAlertmanager();
+  const { live, now, snooze, unsnooze } = await start(fake.url);
+  const first = live();
+  await snooze();
+  await eventually(() => now()?.snoozed?.silence?.status === 'created');
+  await first.stop();
+  await unsnooze();
+  await snooze();
+  live();
+  await eventually(() => now()?.snoozed?.silence?.status === 'created');
+  expect(fake.silences.map(({ state }) => state)).toEqual(['expired', 'active']);
+  await unsnooze();
+  await eventually(() => now()?.silenceEnd?.status === 'ended');
+  expect(fake.silences.map(({ state }) => state)).toEqual(['expired', 'expired']);
+});
 
-  test('whose end is refused', async () => {
-    const fake = await startFakeAlertmanager();
-    const { live, now, snooze, unsnooze, shown } = await start(fake.url);
-    live();
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'made');
-    fake.make(() => 'refuse');
-    await unsnooze();
-    await eventually(() => now()?.silenceEnd?.status === 'refused');
-    expect(shown()).toContain(
-      'Still silenced in Alertmanager: ending it was refused: bad matcher format',
-    );
-    // The next one says nothing of it any more.
-    fake.make(() => undefined);
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'made');
-    expect(shown()).not.toContain('goes on');
-  });
+test('the message says that ending a silence was refused', async () => {
+  const fake = await startFakeAlertmanager();
+  const { live, now, snooze, unsnooze, shown } = await start(fake.url);
+  live();
+  await snooze();
+  await eventually(() => now()?.snoozed?.silence?.status === 'created');
+  fake.make(() => 'refuse');
+  await unsnooze();
+  await eventually(() => now()?.silenceEnd?.status === 'refused');
+  expect(shown()).toContain(
+    'Still silenced in Alertmanager: ending it was refused: bad matcher format',
+  );
+  // The next silence doesn't mention it.
+  fake.make(() => undefined);
+  await snooze();
+  await eventually(() => now()?.snoozed?.silence?.status === 'created');
+  expect(shown()).not.toContain('goes on');
+});
 
-  test('that cannot be, for want of labels', async () => {
-    const fake = await startFakeAlertmanager();
-    const unlabelled = { place: 'console:general', facts: [], links: [] };
-    const { live, snooze, shown } = await start(fake.url, incident({ reported: unlabelled }));
-    live();
-    await snooze();
-    expect(shown()).toContain('Not silenced in Alertmanager: not all of its labels are known');
-    expect(fake.requests).toEqual([]);
-    expect(silenceFor(incident(), { hasAddress: false })).toBe(undefined);
-  });
+test('the message says that a silence needs all labels', async () => {
+  const fake = await startFakeAlertmanager();
+  const unlabelled = { place: 'console:general', facts: [], links: [] };
+  const { live, snooze, shown } = await start(fake.url, incident({ reported: unlabelled }));
+  live();
+  await snooze();
+  expect(shown()).toContain('Not silenced in Alertmanager: not all of its labels are known');
+  expect(fake.requests).toEqual([]);
+  expect(silenceFor(incident(), { hasAddress: false })).toBe(undefined);
+});
 
-  test('that asks for credentials', async () => {
-    const fake = await startFakeAlertmanager({ credentials: 'user:p%40ss' });
-    const { url } = fake;
-    const { live, now, snooze, shown } = await start(url.replace('user:p%40ss@', ''));
-    live();
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'refused');
-    expect(shown()).toContain('Not silenced in Alertmanager: Unauthorized');
-  });
+test('the message says that Alertmanager asked for credentials', async () => {
+  const fake = await startFakeAlertmanager({ credentials: 'user:p%40ss' });
+  const { url } = fake;
+  const { live, now, snooze, shown } = await start(url.replace('user:p%40ss@', ''));
+  live();
+  await snooze();
+  await eventually(() => now()?.snoozed?.silence?.status === 'refused');
+  expect(shown()).toContain('Not silenced in Alertmanager: Unauthorized');
 });
 
 test('credentials of an address go with each call', async () => {

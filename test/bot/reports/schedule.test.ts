@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ReportSchedule } from '../../../src/bot/channels/channel-settings.ts';
 import {
   dueReport,
@@ -54,118 +54,112 @@ function isReportDay(every: ReportSchedule['every'], day: string): boolean {
   return new Date(`${day}T00:00Z`).getUTCDay() === 1;
 }
 
-describe('a time of the clocks', () => {
-  test('is the first that a look at the clock every minute finds, whenever clocks are set', () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...CLOCKS_SET_ON),
-        minute,
-        fc.integer({ min: -1, max: 2 }),
-        ([zone, day], at, days) => {
-          const wall = Date.parse(day) + days * DAY + at * MINUTE;
-          expect(firstAtMs(zone, wall)).toBe(firstByLooking(zone, wallOf(wall)));
-        },
-      ),
-      { numRuns: long ? 2_000 : 150 },
-    );
-  });
-});
-
-describe('a schedule', () => {
-  test('has a report at its time of each of its days, once, whenever clocks are set', () => {
-    fc.assert(
-      fc.property(around, ({ zoneAndDay: [zone, day], every, minute: at, afterMs }) => {
-        const schedule = { every, minute: at, zone, setAtMs: 0 };
-        const nowMs = Date.parse(day) + afterMs;
-        const next = nextDueMs(schedule, nowMs);
-        // All days that there are in the zone, long enough to have two reports of a month.
-        const dues: number[] = [];
-        for (let one = Date.parse(day) - 40 * DAY; one < Date.parse(day) + 70 * DAY; one += DAY) {
-          const name = wallOf(one).slice(0, 10);
-          const isThere = firstAtMs(zone, one) < firstAtMs(zone, one + DAY);
-          if (isThere && isReportDay(every, name)) dues.push(firstAtMs(zone, one + at * MINUTE));
-        }
-        expect(next).toBe(dues.find((dueMs) => dueMs > nowMs));
-        // At each moment it is the same report that was due last, and then the next.
-        const last = dues.findLast((dueMs) => dueMs <= nowMs);
-        const due = dueReport(schedule, nowMs);
-        expect(due?.dueMs).toBe(
-          last !== undefined && nowMs - last < MAX_LATE_MS ? last : undefined,
-        );
-        expect(dueReport(schedule, next)?.dueMs).toBe(next);
-        expect(dueReport(schedule, next - 1)?.dueMs).not.toBe(next);
-      }),
-      { numRuns: long ? 1_000 : 100 },
-    );
-  });
-
-  test('tells of whole days of its clocks, which follow one another', () => {
-    fc.assert(
-      fc.property(around, ({ zoneAndDay: [zone, day], every, minute: at, afterMs }) => {
-        const schedule = { every, minute: at, zone, setAtMs: 0 };
-        const nowMs = nextDueMs(schedule, Date.parse(day) + afterMs);
-        const { span } = dueReport(schedule, nowMs) ?? {};
-        if (!span) throw new Error('Nothing is due when it is due.');
-        const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
-        expect(toMs).toBeLessThanOrEqual(nowMs);
-        expect([...span.cuts].sort((a, b) => a - b)).toEqual([...new Set(span.cuts)]);
-        const bounds =
-          every === 'daily' ? [span.beforeMs, fromMs, toMs] : [span.beforeMs, ...span.cuts];
-        for (const atMs of bounds) {
-          // The minute before it is another day.
-          expect(shown(zone, atMs).slice(0, 10)).not.toBe(shown(zone, atMs - MINUTE).slice(0, 10));
-        }
-        const [before, from, to] = [span.beforeMs, fromMs, toMs].map((atMs) =>
-          shown(zone, atMs).slice(0, 10),
-        );
-        const days = (Date.parse(to ?? '') - Date.parse(from ?? '')) / DAY;
-        if (every === 'monthly')
-          expect([before, from, to].every((one) => one?.endsWith('-01'))).toBe(true);
-        else expect(days).toBe(every === 'weekly' ? 7 : 1);
-        // The next report begins where this one ends.
-        const after = nextDueMs(schedule, nowMs);
-        expect(fromMsOf(dueReport(schedule, after)?.span as ReportSpan)).toBe(toMs);
-      }),
-      { numRuns: long ? 1_000 : 100 },
-    );
-  });
-
-  test('tells of the calendar week before on a Monday in Berlin, in which the clocks are set', () => {
-    const schedule = { every: 'weekly', minute: 540, zone: 'Europe/Berlin', setAtMs: 0 } as const;
-    const due = dueReport(schedule, Date.parse('2026-10-26T08:00:00Z'));
-    expect(due).toEqual({
-      dueMs: Date.parse('2026-10-26T08:00:00Z'),
-      span: {
-        every: 'weekly',
-        zone: 'Europe/Berlin',
-        beforeMs: Date.parse('2026-10-11T22:00:00Z'),
-        cuts: [19, 20, 21, 22, 23, 24, 25]
-          .map((day) => Date.parse(`2026-10-${day - 1}T22:00:00Z`))
-          .concat(Date.parse('2026-10-25T23:00:00Z')),
+test('a wall time is the first minute at which the clocks show it, whenever they are set', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...CLOCKS_SET_ON),
+      minute,
+      fc.integer({ min: -1, max: 2 }),
+      ([zone, day], at, days) => {
+        const wall = Date.parse(day) + days * DAY + at * MINUTE;
+        expect(firstAtMs(zone, wall)).toBe(firstByLooking(zone, wallOf(wall)));
       },
-    });
-    expect(dueReport(schedule, Date.parse('2026-10-26T07:59:59Z'))).toBeUndefined();
-    expect(nextDueMs(schedule, Date.parse('2026-10-26T08:00:00Z'))).toBe(
-      Date.parse('2026-11-02T08:00:00Z'),
-    );
-  });
-
-  test('owes nothing of the time before it was set, nor after a day', () => {
-    const schedule = { every: 'daily', minute: 540, zone: 'UTC' } as const;
-    const dueMs = Date.parse('2026-11-20T09:00:00Z');
-    const isDue = (setAtMs: number, nowMs: number) =>
-      dueReport({ ...schedule, setAtMs }, nowMs)?.dueMs === dueMs;
-    expect(isDue(dueMs - 1, dueMs)).toBe(true);
-    expect(isDue(dueMs, dueMs)).toBe(false);
-    expect(isDue(0, dueMs + DAY - 1)).toBe(true);
-    const weekly = { every: 'weekly', minute: 540, zone: 'UTC', setAtMs: 0 } as const;
-    const monday = Date.parse('2026-11-23T09:00:00Z');
-    expect(dueReport(weekly, monday + DAY - 1)?.dueMs).toBe(monday);
-    expect(dueReport(weekly, monday + DAY)).toBeUndefined();
-  });
+    ),
+    { numRuns: long ? 2_000 : 150 },
+  );
 });
 
-test('The time so far is the last day by hours, and the last week or month by days', () => {
+test('a schedule has one report at its time on each of its days, whenever clocks are set', () => {
+  fc.assert(
+    fc.property(around, ({ zoneAndDay: [zone, day], every, minute: at, afterMs }) => {
+      const schedule = { every, minute: at, zone, setAtMs: 0 };
+      const nowMs = Date.parse(day) + afterMs;
+      const next = nextDueMs(schedule, nowMs);
+      // All days that there are in the zone, long enough to have two reports of a month.
+      const dues: number[] = [];
+      for (let one = Date.parse(day) - 40 * DAY; one < Date.parse(day) + 70 * DAY; one += DAY) {
+        const name = wallOf(one).slice(0, 10);
+        const isThere = firstAtMs(zone, one) < firstAtMs(zone, one + DAY);
+        if (isThere && isReportDay(every, name)) dues.push(firstAtMs(zone, one + at * MINUTE));
+      }
+      expect(next).toBe(dues.find((dueMs) => dueMs > nowMs));
+      // At each moment it is the same report that was due last, and then the next.
+      const last = dues.findLast((dueMs) => dueMs <= nowMs);
+      const due = dueReport(schedule, nowMs);
+      expect(due?.dueMs).toBe(last !== undefined && nowMs - last < MAX_LATE_MS ? last : undefined);
+      expect(dueReport(schedule, next)?.dueMs).toBe(next);
+      expect(dueReport(schedule, next - 1)?.dueMs).not.toBe(next);
+    }),
+    { numRuns: long ? 1_000 : 100 },
+  );
+});
+
+test('the spans of a schedule are whole days without gaps', () => {
+  fc.assert(
+    fc.property(around, ({ zoneAndDay: [zone, day], every, minute: at, afterMs }) => {
+      const schedule = { every, minute: at, zone, setAtMs: 0 };
+      const nowMs = nextDueMs(schedule, Date.parse(day) + afterMs);
+      const { span } = dueReport(schedule, nowMs) ?? {};
+      if (!span) throw new Error('Nothing is due when it is due.');
+      const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
+      expect(toMs).toBeLessThanOrEqual(nowMs);
+      expect([...span.cuts].sort((a, b) => a - b)).toEqual([...new Set(span.cuts)]);
+      const bounds =
+        every === 'daily' ? [span.beforeMs, fromMs, toMs] : [span.beforeMs, ...span.cuts];
+      for (const atMs of bounds) {
+        // The minute before it is another day.
+        expect(shown(zone, atMs).slice(0, 10)).not.toBe(shown(zone, atMs - MINUTE).slice(0, 10));
+      }
+      const [before, from, to] = [span.beforeMs, fromMs, toMs].map((atMs) =>
+        shown(zone, atMs).slice(0, 10),
+      );
+      const days = (Date.parse(to ?? '') - Date.parse(from ?? '')) / DAY;
+      if (every === 'monthly')
+        expect([before, from, to].every((one) => one?.endsWith('-01'))).toBe(true);
+      else expect(days).toBe(every === 'weekly' ? 7 : 1);
+      // The next report begins where this one ends.
+      const after = nextDueMs(schedule, nowMs);
+      expect(fromMsOf(dueReport(schedule, after)?.span as ReportSpan)).toBe(toMs);
+    }),
+    { numRuns: long ? 1_000 : 100 },
+  );
+});
+
+test('a weekly report covers the calendar week before, in which Berlin sets its clocks', () => {
+  const schedule = { every: 'weekly', minute: 540, zone: 'Europe/Berlin', setAtMs: 0 } as const;
+  const due = dueReport(schedule, Date.parse('2026-10-26T08:00:00Z'));
+  expect(due).toEqual({
+    dueMs: Date.parse('2026-10-26T08:00:00Z'),
+    span: {
+      every: 'weekly',
+      zone: 'Europe/Berlin',
+      beforeMs: Date.parse('2026-10-11T22:00:00Z'),
+      cuts: [19, 20, 21, 22, 23, 24, 25]
+        .map((day) => Date.parse(`2026-10-${day - 1}T22:00:00Z`))
+        .concat(Date.parse('2026-10-25T23:00:00Z')),
+    },
+  });
+  expect(dueReport(schedule, Date.parse('2026-10-26T07:59:59Z'))).toBeUndefined();
+  expect(nextDueMs(schedule, Date.parse('2026-10-26T08:00:00Z'))).toBe(
+    Date.parse('2026-11-02T08:00:00Z'),
+  );
+});
+
+test('a schedule has no due report from before it was set, nor after a day', () => {
+  const schedule = { every: 'daily', minute: 540, zone: 'UTC' } as const;
+  const dueMs = Date.parse('2026-11-20T09:00:00Z');
+  const isDue = (setAtMs: number, nowMs: number) =>
+    dueReport({ ...schedule, setAtMs }, nowMs)?.dueMs === dueMs;
+  expect(isDue(dueMs - 1, dueMs)).toBe(true);
+  expect(isDue(dueMs, dueMs)).toBe(false);
+  expect(isDue(0, dueMs + DAY - 1)).toBe(true);
+  const weekly = { every: 'weekly', minute: 540, zone: 'UTC', setAtMs: 0 } as const;
+  const monday = Date.parse('2026-11-23T09:00:00Z');
+  expect(dueReport(weekly, monday + DAY - 1)?.dueMs).toBe(monday);
+  expect(dueReport(weekly, monday + DAY)).toBeUndefined();
+});
+
+test('the span so far has hours for a day, and days for a week or month', () => {
   const nowMs = Date.parse('2026-11-20T12:34:56Z');
   for (const [every, count, stepMs] of [
     ['daily', 24, HOUR],

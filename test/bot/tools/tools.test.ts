@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { command, fieldsOf } from '../../../src/bot/commands/command.ts';
 import { CommandError } from '../../../src/bot/shared/errors.ts';
 import { tools, toolsFor } from '../../../src/bot/tools/registry.ts';
-import { inputSchema } from '../../../src/bot/tools/run-tool.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { toolRunner } from '../../helpers/bot/tool-runner.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -26,13 +25,13 @@ async function contractService() {
   return { service, run: runnerOver({ url: service.url, key: service.apiKey }) };
 }
 
-test('every tool has a name that providers take, and says what each of its inputs is', () => {
+test('every tool has a valid name and describes its inputs', () => {
   expect(tools.length).toBeGreaterThan(5);
   expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
   for (const tool of tools) {
     expect(tool.name).toMatch(/^[a-z]+(_[a-z]+){1,4}$/);
     expect(tool.description).toMatch(/^[A-Z].{30,400}\.$/);
-    const schema = inputSchema(tool) as { type: string; properties: Record<string, object> };
+    const schema = tool.inputSchema as { type: string; properties: Record<string, object> };
     expect(schema.type).toBe('object');
     for (const field of Object.values(schema.properties)) {
       expect(field).toMatchObject({ description: expect.stringMatching(/\S$/) });
@@ -51,14 +50,14 @@ test('every tool has a name that providers take, and says what each of its input
   }
 });
 
-test('what is about a channel is offered only where there is one', () => {
+test('tools about a channel are offered only in one', () => {
   const names = toolsFor({ hasPlace: false }).map(({ name }) => name);
   expect(names).toContain('list_monitors');
   expect(names).not.toContain('get_usage');
   expect(names).not.toContain('get_channel_alerts');
 });
 
-test('monitors are listed with what is down first, in pages', async () => {
+test('list_monitors lists pages of monitors, DOWN first', async () => {
   const { service, run } = await contractService();
   for (const name of ['Blog', 'Docs', 'Shop']) service.add({ name });
   service.setStatus('mon_3', 'DOWN');
@@ -97,7 +96,7 @@ test.each([
   expect(what).toBe(words);
 });
 
-test('a service with a status for each monitor makes no endless counts', async () => {
+test('counts by status are limited', async () => {
   const { service, run } = await contractService();
   for (let at = 0; at < 100; at += 1) service.add({ name: `M${at}`, status: `STATUS ${at}` });
   const { by_status } = await run('list_monitors');
@@ -105,7 +104,7 @@ test('a service with a status for each monitor makes no endless counts', async (
   expect(by_status.other).toBe(80);
 });
 
-test('a long name, target or reason is cut, and secrets of a target do not stand in a result', async () => {
+test('long names are cut, and secrets of a target are masked', async () => {
   const { service, run } = await contractService();
   service.add({
     name: 'x'.repeat(5_000),
@@ -116,7 +115,7 @@ test('a long name, target or reason is cut, and secrets of a target do not stand
   expect(JSON.stringify(monitors)).not.toMatch(/hunter22|abc123def/);
 });
 
-test('one monitor is shown with its last checks and the incident that goes on', async () => {
+test('get_monitor shows the last checks and the ongoing incident', async () => {
   const service = await startService();
   const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
   const push = new URL(job.push_url ?? '').pathname;
@@ -142,7 +141,7 @@ test('one monitor is shown with its last checks and the incident that goes on', 
   });
 });
 
-test('one monitor of a service of the contract alone is shown with what the list tells', async () => {
+test('get_monitor works with a service of the bare contract', async () => {
   const { service, run } = await contractService();
   service.add({ name: 'Shop' });
   const shown = await run('get_monitor', { monitor: 'shop' });
@@ -150,7 +149,7 @@ test('one monitor of a service of the contract alone is shown with what the list
   expect(shown.last_checks).toBeUndefined();
 });
 
-test('incidents are told with their sums, of one monitor and of all', async () => {
+test('list_incidents sums up one monitor or all', async () => {
   const service = await startService();
   const run = runnerOver(service);
   for (const name of ['Backup', 'Report']) {
@@ -187,7 +186,7 @@ test('incidents are told with their sums, of one monitor and of all', async () =
   expect(before).toMatchObject({ total: 0, incidents: [], by_monitor: [] });
 });
 
-test('uptime of one monitor comes with its checks and response times', async () => {
+test('get_uptime shows checks and response times of one monitor', async () => {
   const target = createServer((_, response) => response.end('ok'));
   await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void target.close());
@@ -218,7 +217,7 @@ test('uptime of one monitor comes with its checks and response times', async () 
   });
 });
 
-test('what a service does not offer is said, and not taken for nothing', async () => {
+test('a tool says if the service does not offer its data', async () => {
   const { service, run } = await contractService();
   service.add({ name: 'Shop' });
   for (const [name, input] of [
@@ -233,7 +232,7 @@ test('what a service does not offer is said, and not taken for nothing', async (
   }
 });
 
-test('a name that several monitors share is told with those there are', async () => {
+test('an ambiguous name lists the monitors', async () => {
   const { service, run } = await contractService();
   service.add({ name: 'Shop EU' });
   service.add({ name: 'Shop US' });
@@ -245,13 +244,13 @@ test('a name that several monitors share is told with those there are', async ()
   });
 });
 
-test('an input that is not declared is refused by its name', async () => {
+test('an undeclared input is refused by its name', async () => {
   const { run } = await contractService();
   await expect(run('list_monitors', { sql: 'drop', limit: 1_000 })).rejects.toThrow(CommandError);
   await expect(run('list_monitors', { limit: 1_000 })).rejects.toThrow(/limit/);
 });
 
-test('usage of the channel is summed by person and by model', async () => {
+test('get_usage sums up by person and by model', async () => {
   const service = await startMonitoringService({ limit: false });
   onTestFinished(() => service.close());
   const entry = { atMs: 0, place: 'console:general' };

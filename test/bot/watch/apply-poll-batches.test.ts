@@ -4,9 +4,6 @@ import { isOpen } from '../../../src/bot/incidents/incidents.ts';
 import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
 import { applyPoll, batchesOf } from '../../../src/bot/watch/apply-poll.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
-import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 
 const NOW_MS = 1_800_000_000_000;
@@ -25,7 +22,7 @@ const all = (count: number, status: string) =>
 
 let ids = 0;
 
-/** What is known after so many batches of a poll; after all of them when not said. */
+/** The state after so many batches of a poll, or after all. */
 function pollInBatches(
   before: Watching | undefined,
   monitors: readonly Monitor[],
@@ -40,15 +37,15 @@ function pollInBatches(
   return { watching, batches };
 }
 
-/** Those seen first stand in the order of their batches. */
+/** New monitors keep the order of their batches. */
 const known = (watching: Watching | undefined) =>
   (watching?.known ?? []).toSorted((a, b) => a.id.localeCompare(b.id));
 
-/** The monitors with an outage that goes on. */
+/** Monitors with an open incident. */
 const down = (watching: Watching | undefined) =>
   (watching?.alerts ?? []).flatMap((alert) => (isOpen(alert) ? [alert.monitorId] : [])).sort();
 
-/** Who is told of which monitor, by a message of its own or by one of several. */
+/** Monitors by place, in their own messages or in groups. */
 const told = (watching: Watching | undefined) =>
   (watching?.alerts ?? [])
     .flatMap((alert) => {
@@ -130,7 +127,7 @@ test('a crash between two batches loses nothing: the next poll sees the rest', (
   );
 });
 
-/** Every message, with what it says of each monitor: from the first poll ever on, of which nobody knows what was before. */
+/** Every message with its text about each monitor, since the first poll ever. */
 const messages = (watching: Watching | undefined) =>
   (watching?.alerts ?? [])
     .filter(({ deliveries }) => deliveries.length > 0)
@@ -195,21 +192,4 @@ test('a change during a first poll that is cut off is not lost', () => {
     }),
     { numRuns },
   );
-});
-
-test('more than a thousand going down at a real poll are one message', async () => {
-  const { bot, service } = await startTestBot({
-    settings: { alertPlaces: [{ platform: 'slack', channel: 'C1' }] },
-  });
-  const slack = createScriptedPlatform('slack');
-  for (let at = 0; at < 1_200; at += 1) service.add({ name: `M${at}` });
-  await bot.start([slack]);
-  const looksAtLists = () => service.requests.filter(({ method }) => method === 'GET').length;
-  await eventually(() => looksAtLists() > 1);
-  for (const { id } of service.monitors) service.setStatus(id, 'DOWN');
-  await eventually(() => slack.messages.length > 0);
-  expect(slack.messages.map(({ card }) => card.title)).toEqual(['1200 services are down']);
-  const after = looksAtLists();
-  await eventually(() => looksAtLists() > after + 2);
-  expect(slack.messages).toHaveLength(1);
 });

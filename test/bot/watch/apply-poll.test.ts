@@ -18,7 +18,7 @@ function list(statuses: Record<string, string>): Monitor[] {
   }));
 }
 
-/** What each list in turn brings: `a DOWN`, `a gone`. */
+/** Changes by list: `a DOWN`, `a gone`. */
 function changesOf(...lists: Array<Record<string, string>>): string[][] {
   let snapshot: Parameters<typeof diff>[0];
   return lists.map((statuses) => {
@@ -133,7 +133,7 @@ function pollAt(histories: Array<Record<string, string>>) {
   let made = 0;
   let nowMs = 1000;
   for (const statuses of histories) {
-    // So seldom that nothing flaps.
+    // Rare enough that nothing flaps.
     nowMs += 4 * 60_000;
     watching = applyPoll(watching, list(statuses), {
       nowMs,
@@ -165,7 +165,7 @@ test('opens one incident for each outage and ends it with the outage, whatever t
           (alert): alert is Incident =>
             alert.kind === 'incident' && alert.monitorId === id && alert.degraded === undefined,
         );
-        // One that nobody was told of carries those before it; those that began together are told together.
+        // An outage counts earlier ones that weren't posted. Outages that begin together share a message.
         const alone = own
           .flatMap(({ deliveries }) => deliveries)
           .reduce((sum, { earlier }) => sum + 1 + (earlier?.count ?? 0), 0);
@@ -200,21 +200,4 @@ test('takes the times of an outage from the service where it gives them, and nev
     endedAtMs: 18_000,
     reason: 'answered 503',
   });
-});
-
-test('applies a poll of thousands of monitors, all of them changed', () => {
-  const count = long ? 10_000 : 2_000;
-  const many = (now: string) =>
-    list(Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, now])));
-  const around = { nowMs: 1, newId: () => 'i', placesFor: () => ['slack:C1'] };
-  const first = applyPoll(undefined, many('UP'), around).watching;
-  const second = applyPoll(first, many('DOWN'), around).watching;
-  const incidents = ({ alerts }: Watching) => alerts.filter(({ kind }) => kind === 'incident');
-  expect(incidents(second)).toHaveLength(count);
-  expect(second.alerts).toMatchObject({ [count]: { kind: 'group', members: { length: count } } });
-  expect(applyPoll(second, many('DOWN'), around).watching).toBe(second);
-  const third = applyPoll(second, many('UP'), around).watching;
-  const fourth = applyPoll(third, many('DOWN'), around).watching;
-  // The hundred newest that are over stay for a while.
-  expect(incidents(fourth)).toHaveLength(count + 100);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
@@ -23,7 +23,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 const POLL_MS = 1_000;
 
-/** A clock that goes on by what its one user waits for, each time the test lets it. */
+/** A clock that advances to its only wait when the test allows it. */
 function createStepClock() {
   let nowMs = 1_800_000_000_000;
   let waiting: (() => void) | undefined;
@@ -115,7 +115,7 @@ const shop = (id: string, status: unknown) => ({
   ...{ id, name: id, check_type: 'HTTP', target: 'https://shop.example', status },
   interval_seconds: 60,
 });
-/** A list that is sent as it stands, whatever the service's monitors are. */
+/** Answers with this list, regardless of the service's monitors. */
 const sends = (count: number, ...monitors: object[]): MonitoringFault => ({
   ...{ kind: 'status', status: 200 },
   body: { count, monitors },
@@ -147,7 +147,7 @@ const FEW = [
   ...['a count above its length', 'a monitor that is UP and DOWN'],
 ];
 
-/** Three that are up, and one that people were told is down. */
+/** Three monitors that are up, and one with a posted alert. */
 async function openWatched(): Promise<World> {
   const world = await openWorld();
   for (const name of ['A', 'B', 'C', 'Old']) world.service().add({ name });
@@ -158,119 +158,115 @@ async function openWatched(): Promise<World> {
   return world;
 }
 
-describe('a service that answers with no list', () => {
-  test.each(NO_LISTS.filter(([what]) => long || FEW.includes(what)))(
-    '%s, is blindness, told once, and nothing else',
-    async (_, fault) => {
-      const world = await openWatched();
-      world.service().failWith(fault);
-      await world.polls(6);
-      expect(world.titles()).toEqual([['Old is down'], BLIND.slice(0, 1)]);
-      world.service().recover();
-      await world.polls(5);
-      expect(world.titles()).toEqual([['Old is down'], BLIND]);
-      // It looks as it did before.
-      world.service().setStatus('mon_4', 'UP');
-      await world.polls(1);
-      expect(world.titles()).toEqual([
-        ['Old is down', expect.stringMatching(/^Old recovered after /)],
-        BLIND,
-      ]);
-    },
-  );
-
-  test('or does not answer at all is reported once, and new outages when it is back', async () => {
+test.each(NO_LISTS.filter(([what]) => long || FEW.includes(what)))(
+  'a service that answers with no list %s, is blindness, told once, and nothing else',
+  async (_, fault) => {
     const world = await openWatched();
-    await world.shut();
+    world.service().failWith(fault);
     await world.polls(6);
     expect(world.titles()).toEqual([['Old is down'], BLIND.slice(0, 1)]);
-    await world.open();
-    world.service().setStatus('mon_1', 'DOWN');
-    await world.polls(3);
-    expect(world.titles()).toEqual([['Old is down'], BLIND, ['A is down']]);
-  });
+    world.service().recover();
+    await world.polls(5);
+    expect(world.titles()).toEqual([['Old is down'], BLIND]);
+    // It looks as it did before.
+    world.service().setStatus('mon_4', 'UP');
+    await world.polls(1);
+    expect(world.titles()).toEqual([
+      ['Old is down', expect.stringMatching(/^Old recovered after /)],
+      BLIND,
+    ]);
+  },
+);
 
-  test('but with a good one now and then is not reported', async () => {
-    const world = await openWatched();
-    for (let round = 0; round < 20; round += 1) {
-      world.service().failWith(NO_LISTS[round % NO_LISTS.length]?.[1] ?? { kind: 'html' }, 1);
-      // A refused key is told at once.
-      if (NO_LISTS[round]?.[0] === 'a refused key') world.service().recover();
-      await world.polls(2);
-    }
-    expect(world.titles()).toEqual([['Old is down']]);
-  });
+test('a service that answers with no list or does not answer at all is reported once, and new outages when it is back', async () => {
+  const world = await openWatched();
+  await world.shut();
+  await world.polls(6);
+  expect(world.titles()).toEqual([['Old is down'], BLIND.slice(0, 1)]);
+  await world.open();
+  world.service().setStatus('mon_1', 'DOWN');
+  await world.polls(3);
+  expect(world.titles()).toEqual([['Old is down'], BLIND, ['A is down']]);
 });
 
-describe('a service whose list lies', () => {
-  test.each<[string, MonitoringFault, number]>([
-    ['empty', { kind: 'empty-list' }, 3],
-    ['halved', { kind: 'halved-list' }, 1],
-  ])('%s for a while, is not believed', async (_, fault, polls) => {
-    const world = await openWatched();
-    for (let round = 0; round < (long ? 10 : 4); round += 1) {
-      world.service().failWith(fault, polls);
-      await world.polls(polls + 1);
-    }
-    expect(world.titles()).toEqual([['Old is down']]);
-  });
+test('a service that answers with no list but with a good one now and then is not reported', async () => {
+  const world = await openWatched();
+  for (let round = 0; round < 20; round += 1) {
+    world.service().failWith(NO_LISTS[round % NO_LISTS.length]?.[1] ?? { kind: 'html' }, 1);
+    // A refused key is reported at once.
+    if (NO_LISTS[round]?.[0] === 'a refused key') world.service().recover();
+    await world.polls(2);
+  }
+  expect(world.titles()).toEqual([['Old is down']]);
+});
 
-  test('empty for long, is never a recovery, and what comes back up is no news', async () => {
-    const world = await openWatched();
-    world.service().failWith({ kind: 'empty-list' });
+test.each<[string, MonitoringFault, number]>([
+  ['empty', { kind: 'empty-list' }, 3],
+  ['halved', { kind: 'halved-list' }, 1],
+])('a service whose list lies %s for a while, is not believed', async (_, fault, polls) => {
+  const world = await openWatched();
+  for (let round = 0; round < (long ? 10 : 4); round += 1) {
+    world.service().failWith(fault, polls);
+    await world.polls(polls + 1);
+  }
+  expect(world.titles()).toEqual([['Old is down']]);
+});
+
+test('a service whose list lies empty for long, is never a recovery, and what comes back up is no news', async () => {
+  const world = await openWatched();
+  world.service().failWith({ kind: 'empty-list' });
+  await world.polls(6);
+  world.service().recover();
+  world.service().setStatus('mon_4', 'UP');
+  await world.polls(5);
+  expect(world.titles()).toEqual([['Old is down', 'Old is no longer listed']]);
+});
+
+test('a service whose list lies invalid rows are named once, hide nothing of the others, and take no monitor away', async () => {
+  const world = await openWatched();
+  const invalid = (...rows: unknown[]) => world.service().failWith({ kind: 'odd-rows', rows });
+  const row = shop('mon_1', 'UP');
+  // Without a status, and without an id: neither is known to be gone.
+  for (const rows of [[shop('mon_4', null)], [null, 'x'.repeat(10_000), { ...row, id: '' }]]) {
+    invalid(...rows);
     await world.polls(6);
-    world.service().recover();
-    world.service().setStatus('mon_4', 'UP');
-    await world.polls(5);
-    expect(world.titles()).toEqual([['Old is down', 'Old is no longer listed']]);
-  });
+  }
+  expect(world.titles()).toEqual([['Old is down']]);
+  const named = () => world.lines.filter(({ msg }) => String(msg).includes('break its contract'));
+  expect(named()).toHaveLength(2);
+  expect(JSON.stringify(named()).length).toBeLessThan(2_000);
 
-  test('invalid rows are named once, hide nothing of the others, and take no monitor away', async () => {
-    const world = await openWatched();
-    const invalid = (...rows: unknown[]) => world.service().failWith({ kind: 'odd-rows', rows });
-    const row = shop('mon_1', 'UP');
-    // Without a status, and without an id: neither is known to be gone.
-    for (const rows of [[shop('mon_4', null)], [null, 'x'.repeat(10_000), { ...row, id: '' }]]) {
-      invalid(...rows);
-      await world.polls(6);
-    }
-    expect(world.titles()).toEqual([['Old is down']]);
-    const named = () => world.lines.filter(({ msg }) => String(msg).includes('break its contract'));
-    expect(named()).toHaveLength(2);
-    expect(JSON.stringify(named()).length).toBeLessThan(2_000);
+  // All that is watched of a row is its id and its status.
+  invalid({ id: 'mon_1', status: 'DOWN' }, { ...row, id: 7, interval_seconds: null });
+  await world.polls(2);
+  expect(world.titles()).toEqual([['Old is down'], ['mon_1 is down']]);
+});
 
-    // All that is watched of a row is its id and its status.
-    invalid({ id: 'mon_1', status: 'DOWN' }, { ...row, id: 7, interval_seconds: null });
+test('a service whose list lies with unknown statuses has them reported as they stand', async () => {
+  const world = await openWatched();
+  world.service().setStatus('mon_4', 'PAUSED');
+  await world.polls(2);
+  const words = ['Zombie', 'down?', '🔥 <!channel> @everyone', `DOWNSTREAM\n${'x'.repeat(500)}`];
+  for (const word of words) {
+    world.service().setStatus('mon_4', word);
     await world.polls(2);
-    expect(world.titles()).toEqual([['Old is down'], ['mon_1 is down']]);
-  });
-
-  test('with unknown statuses has them reported as they stand', async () => {
-    const world = await openWatched();
-    world.service().setStatus('mon_4', 'PAUSED');
-    await world.polls(2);
-    const words = ['Zombie', 'down?', '🔥 <!channel> @everyone', `DOWNSTREAM\n${'x'.repeat(500)}`];
-    for (const word of words) {
-      world.service().setStatus('mon_4', word);
-      await world.polls(2);
-    }
-    world.service().setStatus('mon_4', 'Online');
-    await world.polls(1);
-    const [titles = [], ...others] = world.titles();
-    expect(others).toEqual([]);
-    expect(titles.slice(0, 5)).toEqual([
-      'Old is down',
-      'Old is paused',
-      'ZOMBIE: Old',
-      'DOWN?: Old',
-      '🔥 <!CHANNEL> @EVERYONE: Old',
-    ]);
-    expect(titles.slice(5)).toEqual([
-      expect.stringMatching(/^DOWNSTREAM/),
-      expect.stringMatching(/^Old recovered after /),
-    ]);
-    expect(titles[5]?.length).toBeLessThan(60);
-  });
+  }
+  world.service().setStatus('mon_4', 'Online');
+  await world.polls(1);
+  const [titles = [], ...others] = world.titles();
+  expect(others).toEqual([]);
+  expect(titles.slice(0, 5)).toEqual([
+    'Old is down',
+    'Old is paused',
+    'ZOMBIE: Old',
+    'DOWN?: Old',
+    '🔥 <!CHANNEL> @EVERYONE: Old',
+  ]);
+  expect(titles.slice(5)).toEqual([
+    expect.stringMatching(/^DOWNSTREAM/),
+    expect.stringMatching(/^Old recovered after /),
+  ]);
+  expect(titles[5]?.length).toBeLessThan(60);
 });
 
 test('thousands of monitors, of which half go missing and one goes down, are one alert', async () => {

@@ -124,15 +124,6 @@ test('a change while nobody polled is reported with the times between which it w
   expect(over && lineCard(over, line).title).toBe('Name of a recovered after at least 5 s');
 });
 
-test('a restart in time makes nothing late', async () => {
-  const { folder, service } = await stopWatching();
-  const watch = await startSteppedWatch(service, { folder, nowMs: START + 80_000 });
-  const [b, a] = watch.incidents();
-  expect(a).toMatchObject({ monitorId: 'a', startedAtMs: START + 80_000 });
-  expect(a).not.toHaveProperty('unseenFromMs');
-  expect(b).not.toHaveProperty('endUnseenFromMs');
-});
-
 test('a time without an answer of the service counts as not polled', async () => {
   const monitor = counting('a', 0);
   const service = await startAdditions([monitor]);

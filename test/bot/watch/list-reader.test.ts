@@ -20,7 +20,7 @@ async function startTelling(...ids: string[]) {
   const listed = new Map(ids.map((id) => [id, counting(id, 0)]));
   const changed: string[] = [];
   const asked: string[] = [];
-  /** What is answered in place of a list or of changes. */
+  /** Answers instead of a list or of changes. */
   const instead: { list?: () => Answer; changes?: () => Answer } = {};
   const held: Array<() => void> = [];
   const server = createServer((request, response) => {
@@ -136,7 +136,7 @@ test('all of the list is read every 10 minutes, beside the polls, and what it sh
   expect(service.asked.filter((what) => what === 'list')).toHaveLength(2);
   service.answerHeld();
   await reader.idle();
-  // What came meanwhile is older than what is known, and is not told as news.
+  // The background list is older than the changes, so it's no news.
   expect(await reader.ids()).toBe('a DOWN, b DOWN');
   expect(service.asked.filter((what) => what === 'list')).toHaveLength(2);
 });

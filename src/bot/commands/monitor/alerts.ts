@@ -61,7 +61,7 @@ export const monitorAlerts = command({
     }
     // Whoever sets only how a channel is told says nothing about what it hears.
     const turns = !isSet || filter !== undefined;
-    const hearing = { on: turned === 'on', ...(filter !== undefined && { filter }) };
+    const hearing = { on: turned === 'on', filter };
     await channels.change(place, { ...(turns && { hearing }), ...(isSet && { settings }) });
     const always = alertPlaces.some((other) => placeKey(other) === placeKey(place));
     const title = turns

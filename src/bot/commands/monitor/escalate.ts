@@ -76,7 +76,7 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
   const [first] = words;
   if (first?.toLowerCase() === 'off' && words.length === 1) return null;
   let afterMs: number | undefined;
-  let channel: { id: string; name?: string | undefined } | undefined;
+  let channel: { id: string; name?: string } | undefined;
   let mention: Escalation['mention'];
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? '';
@@ -113,7 +113,7 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
     afterMs,
     ...(!isHere && { place: to }),
     ...(!isHere && channel?.name !== undefined && { placeName: `#${channel.name}` }),
-    ...(mention && { mention }),
+    mention,
   };
 }
 

@@ -114,7 +114,7 @@ async function add({ kind, name, alertmanager, repeat }: Asked, call: Call) {
     name,
     by: person.name,
     repeatMs: repeat,
-    ...(alertmanagerUrl !== undefined && { alertmanagerUrl }),
+    alertmanagerUrl,
   });
   // Whoever has the address can have alerts told here.
   return toAsker(madeCard(intake, token, settings));
@@ -197,7 +197,7 @@ const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 /** Those of a channel, with a text in their name or of one kind where that is asked. Pure. */
 function listCard(
   all: readonly Intake[],
-  { kind, name = '' }: { kind?: IntakeKind | undefined; name?: string | undefined },
+  { kind, name = '' }: { kind?: IntakeKind; name?: string },
 ): Card {
   const shown = all.filter(
     (one) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import { matches } from '../../channels/channels.ts';
+import { sortByUrgency } from '../../incidents/monitor-order.ts';
 import {
   type Card,
   type CardAction,
@@ -13,7 +14,6 @@ import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { isDown, isPaused, isPending, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
-import { byUrgency } from '../../tools/monitors.ts';
 import { command, optionalText } from '../command.ts';
 
 /** Rows of one card: what fits in a message on every platform. */
@@ -50,7 +50,7 @@ export const listPage = command({
 });
 
 /**
- * A page of the list as a card, in the order of `byUrgency`. The last page stands in for those after it: monitors may have
+ * A page of the list as a card, in the order of `sortByUrgency`. The last page stands in for those after it: monitors may have
  * been removed since its button was shown. Pure.
  */
 function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card {
@@ -60,7 +60,7 @@ function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card
       matches(monitor, filter) ||
       monitor.status.toLowerCase() === filter.toLowerCase(),
   );
-  const ordered = byUrgency(shown);
+  const ordered = sortByUrgency(shown);
   const some = filter === undefined ? '' : ` with “${shortened(filter, 60)}”`;
   if (ordered.length === 0) {
     return textCard(
@@ -125,7 +125,7 @@ export function listTone(monitors: readonly Monitor[]): Card['tone'] {
 /** How many there are of each status: `12 monitors: 2 DOWN, 9 UP, 1 PAUSED`; `some` says which they are. Pure. */
 export function listTitle(monitors: readonly Monitor[], some = ''): string {
   const byStatus = new Map<string, number>();
-  for (const { status } of byUrgency(monitors))
+  for (const { status } of sortByUrgency(monitors))
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
   const counts = [...byStatus].map(([status, count]) => `${count} ${shortened(status, 20)}`);
   // A service with as many statuses as monitors must not make an endless title.

@@ -26,10 +26,7 @@ const MIN_VALUES = 2;
 const GAP = '·';
 
 /** The span that a chart of a monitor shows. */
-export function chartSpanOf(
-  { created_at }: { created_at?: string | undefined },
-  nowMs: number,
-): ChartSpan {
+export function chartSpanOf({ created_at }: { created_at?: string }, nowMs: number): ChartSpan {
   return created_at !== undefined && nowMs - Date.parse(created_at) < YOUNG_MS ? HOUR : DAY;
 }
 

@@ -3,33 +3,32 @@ import { CommandError } from '../../shared/errors.ts';
 import type { Right } from '../../shared/rights.ts';
 import { writingTool } from '../tool.ts';
 
-/** What a call of somebody else's tool would send, as a card shows it. */
+/** A proposed call of another server's tool. */
 export const OtherDraft = z.object({
   server: z.string(),
   tool: z.string(),
   input: z.record(z.string(), z.unknown()),
-  /** Of the definition by which it was proposed. */
+  /** Fingerprint of the definition at the time of the proposal. */
   mark: z.string(),
 });
 export type OtherDraft = z.infer<typeof OtherDraft>;
 
-/** Where what it changes is everybody's. */
 const right: Right = {
   setting: 'mayManage',
   over: 'shared',
   to: 'use tools from other servers that change something',
 };
 
-/** Longest input that is proposed: all of it stands on the card, on every platform. */
+/** Characters of an input: the card shows all of it, on every platform. */
 const MAX_SHOWN = 2_500;
 
-/** What is proposed for whatever tool of another server: its card and what it does come from what is stored alone. */
+/** The proposal for any tool of another server. Its card and its effect depend only on the stored draft. */
 export const changeOfOthers = writingTool({
   name: 'call_other_tool',
   title: 'Call a tool from another server',
   description: 'Calls a tool from another server that may change something there.',
   right,
-  // Nobody knows whether it can be had back.
+  // Unknown, so it is shown as dangerous.
   isDestructive: true,
   input: z.looseObject({}),
   draft: OtherDraft,
@@ -51,10 +50,10 @@ export const changeOfOthers = writingTool({
   },
 });
 
-/** Throws a `CommandError` where a card would not show all of it. */
+/** Throws a `CommandError` if a card can't show the whole input. */
 export function requireShown(input: Record<string, unknown>): void {
   const text = shownInput(input);
-  // A platform keeps backticks apart with something between them.
+  // Platforms put a character between backticks.
   const length = text.length + (text.match(/`/g)?.length ?? 0);
   if (length > MAX_SHOWN) {
     throw new CommandError(
@@ -63,10 +62,10 @@ export function requireShown(input: Record<string, unknown>): void {
   }
 }
 
-/** What no reader sees, or sees as a space. */
+/** Characters that are invisible or look like a space. */
 const UNSEEN = /(?!\n)[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
-/** The input as JSON in which everything can be seen. */
+/** The input as JSON with all invisible characters escaped. */
 function shownInput(input: Record<string, unknown>): string {
   return JSON.stringify(input, null, 2).replace(UNSEEN, (hidden) =>
     hidden.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),

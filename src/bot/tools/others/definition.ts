@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ListedTool } from '../../../clients/tool-server.ts';
 
-/** What a tool of somebody else is for whoever calls it: as it was seen, or accepted. */
+/** The parts of another server's tool that models and people rely on. */
 export const Definition = z.object({
   description: z.string(),
   inputSchema: z.record(z.string(), z.unknown()),
@@ -11,7 +11,6 @@ export const Definition = z.object({
 });
 export type Definition = z.infer<typeof Definition>;
 
-/** Those parts of what a server lists that a model or a person goes by. */
 export const definitionIn = ({
   description,
   inputSchema,
@@ -19,13 +18,13 @@ export const definitionIn = ({
   isDestructive,
 }: ListedTool): Definition => ({ description, inputSchema, isReadOnly, isDestructive });
 
-/** The same for the same definition, in whatever order its fields stand, and for no other. Pure. */
+/** Equal for equal definitions, whatever the order of their fields, and different for others. Pure. */
 export function fingerprint({ description, inputSchema, isReadOnly, isDestructive }: Definition) {
   const text = JSON.stringify([description, inOrder(inputSchema), isReadOnly, isDestructive]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** JSON with the fields of its objects in the order of their names. */
+/** JSON with sorted fields. */
 function inOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(inOrder);
@@ -36,7 +35,7 @@ function inOrder(value: unknown): unknown {
 /** Longest name of a function. Source: OpenAI API reference, "Create chat completion", `tools`. */
 const MAX_NAME = 64;
 
-/** The name by which a model calls a tool of a server: `github__search`. No tool of our own has `__` in its name. Pure. */
+/** The function name for models: `github__search`. Our own tools have no `__` in their names. Pure. */
 export function functionName(server: string, tool: string): string {
   const name = `${server}__${tool}`;
   if (/^[\w-]+$/.test(name) && name.length <= MAX_NAME) return name;
@@ -44,17 +43,16 @@ export function functionName(server: string, tool: string): string {
   return `${name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME - 1 - mark.length)}_${mark}`;
 }
 
-/** What another definition has otherwise. */
 export interface Difference {
   what: string;
   before: string;
   after: string;
 }
 
-/** What stands around a difference. */
+/** Characters shown before and after a difference. */
 const CONTEXT = 60;
 
-/** Where two definitions of a tool differ, as text, long texts around the difference only. Pure. */
+/** The differences between two definitions as text; of long texts only the parts around a difference. Pure. */
 export function differences(before: Definition, after: Definition): Difference[] {
   const words = ({ isReadOnly, isDestructive }: Definition) =>
     `${isReadOnly ? 'only reads' : 'makes changes'}${isDestructive ? ', may delete something' : ''}`;
@@ -73,7 +71,7 @@ function schemaText(schema: Definition['inputSchema']): string {
   return JSON.stringify(inOrder(schema), null, 1);
 }
 
-/** Both texts without what they begin and end with alike, short of a little around. */
+/** Both texts without their common beginning and end, apart from a few characters. */
 function aroundDifference(before: string, after: string): Pick<Difference, 'before' | 'after'> {
   if (before === after) return { before, after };
   const shortest = Math.min(before.length, after.length);

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import type { CollectionDeclaration, Store } from '../../../store/store.ts';
 import { Definition, fingerprint } from './definition.ts';
 
-/** A tool of a server as it was seen at first, or accepted later: only so it is called. */
+/** A tool's callable definition: the first one, or a later one that a person accepted. */
 const Pin = z.object({
   tool: z.string(),
   definition: Definition,
   atMs: z.number(),
-  /** Who accepted it; absent when it was seen at first. */
+  /** The person who accepted it; absent for the first one. */
   by: z.string().optional(),
-  /** What it has become since: it is off until somebody accepts that. */
+  /** A newer definition. The tool is off until someone accepts it. */
   changed: z.object({ definition: Definition, atMs: z.number() }).optional(),
 });
 export type Pin = z.infer<typeof Pin>;
@@ -18,22 +18,21 @@ export type Pin = z.infer<typeof Pin>;
 const Pins = z.object({ pins: z.array(Pin) });
 type Pins = z.infer<typeof Pins>;
 
-/** What a look at a server has brought, by names of tools. */
-export interface News {
+/** Names of tools that differ from the last list. */
+export interface PinChanges {
   seen: string[];
   changed: string[];
   back: string[];
 }
 
-/** The definitions by which tools of others are called, kept for all processes. */
 export type PinStore = ReturnType<typeof createPins>;
 
-/** Those of a server stand under its name. */
+/** One document per server, by its name. */
 export const pinsCollection: CollectionDeclaration<Pins> = {
   name: 'tool-definitions',
   schema: Pins,
   version: 1,
-  // Forgotten, a changed definition would be taken for one that is seen at first.
+  // Without its pins, a changed definition would count as the first one.
   whenCorrupt: 'refuse',
 };
 
@@ -43,29 +42,29 @@ export function createPins(store: Store) {
 
   return {
     of: pinsOf,
-    /** Compares what a server lists with what is kept: what is new is kept, and what has changed noted. */
-    async note(server: string, listed: ReadonlyMap<string, Definition>): Promise<News> {
-      let news: News = { seen: [], changed: [], back: [] };
+    /** Compares a server's list with the stored definitions. Stores new tools, and marks changed ones. */
+    async note(server: string, listed: ReadonlyMap<string, Definition>): Promise<PinChanges> {
+      let news: PinChanges = { seen: [], changed: [], back: [] };
       const update = (current: Pins | undefined): Pins | undefined => {
         news = { seen: [], changed: [], back: [] };
         const pins = [...(current?.pins ?? [])];
         for (const [tool, definition] of listed) {
           const at = pins.findIndex((pin) => pin.tool === tool);
-          const next = noted(pins[at], { tool, definition }, news);
+          const next = nextPin(pins[at], { tool, definition }, news);
           if (at === -1) pins.push(next);
           else pins[at] = next;
         }
         const isNew = Object.values(news).some((names) => names.length > 0);
         return isNew ? { pins } : current;
       };
-      // Most looks bring nothing, and nothing is written then.
+      // Usually nothing has changed, and nothing is written.
       update({ pins: await pinsOf(server) });
       if (Object.values(news).some((names) => names.length > 0)) {
         await collection.update(server, update);
       }
       return news;
     },
-    /** Accepts the change of this id, if it is one of this server and still the newest; resolves to its tool. */
+    /** Accepts a change, if it is one of this server and still the newest. Resolves to its tool. */
     async accept(server: string, id: string, by: string): Promise<string | undefined> {
       let tool: string | undefined;
       await collection.update(server, (current) => {
@@ -81,18 +80,18 @@ export function createPins(store: Store) {
   };
 }
 
-/** The same for the same change of a tool of a server, and for no other; `undefined` where there is none. Pure. */
+/** Identifies a change of a server's tool; `undefined` without a change. Pure. */
 export function changeId(server: string, { tool, changed }: Pin): string | undefined {
   if (!changed) return undefined;
   const text = JSON.stringify([server, tool, fingerprint(changed.definition)]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** A pin after a look, which is told in `news` where it brought anything. */
-function noted(
+/** The pin after a list; adds the tool's name to `news` if anything changed. */
+function nextPin(
   pin: Pin | undefined,
   { tool, definition }: { tool: string; definition: Definition },
-  news: News,
+  news: PinChanges,
 ): Pin {
   if (!pin) {
     news.seen.push(tool);

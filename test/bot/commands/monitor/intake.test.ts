@@ -25,7 +25,7 @@ async function start(settings: TestBotOptions['settings'] = {}, folder?: string)
   const hooksUrl = 'https://askwatch.example';
   const { say, ...rest } = await startTestBot({
     settings: { hooksUrl, ...settings },
-    ...(folder !== undefined && { folder }),
+    folder,
   });
   return {
     ...rest,

@@ -44,13 +44,13 @@ async function start(
 ) {
   const limits = callMs === undefined ? {} : { callMs };
   const bot = await startBotWithTools([serverAt(server, { limits })], {
-    ...(folder !== undefined && { folder }),
+    folder,
   });
   await untilOffered(bot, 'issues__create');
   return bot;
 }
 
-/** Asks, with a model that calls it once; gives the card, and what the model was told. */
+/** Asks a model that calls the tool once; returns the card and the tool's result. */
 async function propose(bot: TestBot, input: object, person: Invocation['person'] = ADA) {
   bot.provider.answerWith((body) =>
     body.messages.at(-1).role === 'tool'
@@ -84,7 +84,7 @@ function press(
 
 const done = async (...of: Parameters<typeof press>) => textOf(cardOf(await press(...of)));
 
-test('a change is called once, by whoever asked for it, and exactly as the card shows it', async () => {
+test('a change is called once, for the person who asked, exactly as its card shows', async () => {
   const server = await startToolServer({
     tools: [CREATE],
     call: () => ({ content: [{ type: 'text', text: 'Issue #7 is open. <!channel>' }] }),
@@ -131,7 +131,7 @@ test('a change is called once, by whoever asked for it, and exactly as the card 
   );
 });
 
-test('who may not manage what is shared is proposed nothing', async () => {
+test('a person without the right gets no card', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const bot = await start(server);
   const { card, told } = await propose(bot, { title: 'a' }, { id: 'U3', name: 'Cy' });
@@ -141,16 +141,7 @@ test('who may not manage what is shared is proposed nothing', async () => {
   );
 });
 
-test('what is cancelled is not called', async () => {
-  const server = await startToolServer({ tools: [CREATE] });
-  const bot = await start(server);
-  const { card } = await propose(bot, { title: 'a' });
-  expect(await done(bot, card, 'Cancel')).toContain('Nothing was done');
-  await press(bot, card, 'Call', { person: ADA, pressed: 'm3' });
-  expect(server.calls).toEqual([]);
-});
-
-test('what a card could not show whole is not proposed', async () => {
+test('an input that no card can show whole is not proposed', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const bot = await start(server);
   const { card, told } = await propose(bot, { body: 'x'.repeat(2_600) });
@@ -184,7 +175,7 @@ test('the operator says which tools wait for a person', async () => {
   ]);
 });
 
-test('a tool that changed since it was proposed is not called', async () => {
+test('a tool that has changed since the proposal is not called', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const bot = await start(server);
   const { card } = await propose(bot, { title: 'a' });
@@ -193,7 +184,7 @@ test('a tool that changed since it was proposed is not called', async () => {
     /create from issues cannot be called\. It has changed,/,
   );
   expect(server.calls).toEqual([]);
-  // Nothing was sent, so the same press may do it once it is as it was.
+  // Nothing was sent, so the same press works once the definition is back.
   server.offer.tools = [CREATE];
   expect(await done(bot, card, 'Call', { pressed: 'm9' })).toContain(
     'create from issues was called',
@@ -201,7 +192,7 @@ test('a tool that changed since it was proposed is not called', async () => {
   expect(server.calls).toHaveLength(1);
 });
 
-test('a tool that changed and was accepted since it was proposed is not called for what it was', async () => {
+test('a proposal by an older definition is not called after a newer one was accepted', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const bot = await start(server);
   const { card } = await propose(bot, { title: 'a' });
@@ -263,7 +254,7 @@ test.each<[string, Misbehave, RegExp]>([
   expect(server.messages.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
 });
 
-test('what a tool itself calls a failure is told as one', async () => {
+test('a card shows a failure that a tool reports', async () => {
   const server = await startToolServer({
     tools: [CREATE],
     call: () => ({ content: [{ type: 'text', text: 'The title is empty.' }], isError: true }),
@@ -275,18 +266,7 @@ test('what a tool itself calls a failure is told as one', async () => {
   );
 });
 
-test('a proposal outlives a restart, and is shown and called as it was', async () => {
-  const server = await startToolServer({ tools: [CREATE] });
-  const folder = await temporaryFolder();
-  const first = await start(server, { folder });
-  const { card } = await propose(first, { title: 'a' });
-  await first.stop();
-  const next = await startBotWithTools([serverAt(server)], { folder });
-  expect(await done(next, card, 'Call')).toContain('create from issues was called');
-  expect(server.calls).toEqual([{ name: 'create', input: { title: 'a' } }]);
-});
-
-test('what a process began before it died is not begun again', async () => {
+test('a call that a dead process began is not made again', async () => {
   const server = await startRawToolServer(
     onCall(() => true),
     { tools: [CREATE] },
@@ -310,7 +290,7 @@ test('what a process began before it died is not begun again', async () => {
   expect(server.messages.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
 });
 
-test('a server that is not set up any more, or not here, is not called', async () => {
+test('a server that is no longer set up in the channel is not called', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const folder = await temporaryFolder();
   const first = await start(server, { folder });

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { trim } from '../../../src/bot/ask/generate.ts';
-import { inWords } from '../../../src/bot/shared/text-format.ts';
+import { fitMessages } from '../../../src/bot/ask/prompt.ts';
 import { estimatePromptTokens } from '../../../src/contracts/tokens.ts';
 import { long } from '../../helpers/long.ts';
 
 const turn = (question: string, answer: string) => ({ question, answer, atMs: 0 });
 
-test('never sends more than the context less room for a reply, and keeps the newest turns without a gap', () => {
+test('a prompt leaves room for a reply and keeps the newest turns without a gap', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 300 });
   fc.assert(
     fc.property(
@@ -15,7 +14,7 @@ test('never sends more than the context less room for a reply, and keeps the new
       text,
       fc.integer({ min: 1, max: 3000 }),
       (turns, question, contextTokens) => {
-        const messages = trim({ system: 'Be brief.', turns, question }, contextTokens);
+        const messages = fitMessages({ system: 'Be brief.', turns, question }, contextTokens);
         const all = [
           { role: 'system' as const, content: 'Be brief.' },
           ...turns.flatMap((one) => [
@@ -37,26 +36,14 @@ test('never sends more than the context less room for a reply, and keeps the new
   );
 });
 
-test('assumes 4096 tokens for a model that does not say, and forgets only what does not fit', () => {
+test('an unknown context counts as 4096 tokens', () => {
   const turns = [turn('old '.repeat(3000), 'x'), turn('new', 'y'.repeat(4000))];
   const prompt = { system: 's', turns, question: 'q' };
-  expect(trim(prompt)?.map(({ content }) => String(content).slice(0, 3))).toEqual([
+  expect(fitMessages(prompt)?.map(({ content }) => String(content).slice(0, 3))).toEqual([
     's',
     'new',
     'yyy',
     'q',
   ]);
-  expect(trim({ ...prompt, question: 'q'.repeat(4 * 4096) })).toBeUndefined();
-});
-
-test.each([
-  [0, '1 second'],
-  [45_000, '45 seconds'],
-  [60_000, '1 minute'],
-  [90_400, '1 minute 30 seconds'],
-  [3_600_000, '1 hour'],
-  [3_605_000, '1 hour'],
-  [2 * 86_400_000 + 3_600_000 + 5, '2 days 1 hour'],
-])('%d ms are %s', (ms, words) => {
-  expect(inWords(ms)).toBe(words);
+  expect(fitMessages({ ...prompt, question: 'q'.repeat(4 * 4096) })).toBeUndefined();
 });

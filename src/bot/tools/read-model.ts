@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { MAX_PARENTS, type Monitor } from '../../contracts/monitoring.ts';
+import type { Incident } from '../../contracts/monitoring-additions.ts';
+import { shownTarget } from '../shared/target-link.ts';
+import { shortened } from '../shared/text-format.ts';
+
+/**
+ * One reading of monitors and incidents for lists, cards, tools, reports, summaries and the status page: one shape, one order,
+ * one length of an outage. Percentages are `percentOf` in shared/text-format.ts. A monitor flaps if the service says so.
+ */
+
+/** A monitor with its live status, for models and other assistants. Unknown fields are absent. */
+export const MonitorView = z.object({
+  id: z.string(),
+  name: z.string(),
+  check_type: z.string(),
+  target: z.string(),
+  status: z.string(),
+  created_at: z.string().optional(),
+  /** The last change of the status. */
+  since: z.string().optional(),
+  /** Cause of a status other than UP. */
+  reason: z.string().optional(),
+  last_checked_at: z.string().optional(),
+  /** Time of the last check. */
+  response_time_ms: z.number().optional(),
+  flapping: z.boolean().optional(),
+  /** A heartbeat without a ping so far. */
+  waiting_for_first_ping: z.boolean().optional(),
+  /** Not checked for longer than two intervals. */
+  stale: z.boolean().optional(),
+  /** Ids of monitors. */
+  depends_on: z.array(z.string()).optional(),
+});
+export type MonitorView = z.infer<typeof MonitorView>;
+
+const MAX_NAME = 200;
+const MAX_REASON = 300;
+
+export function monitorView(monitor: Monitor): MonitorView {
+  const { status_reason: reason, depends_on = [] } = monitor;
+  return {
+    id: monitor.id,
+    name: shortened(monitor.name, MAX_NAME),
+    check_type: monitor.check_type,
+    target: shortened(shownTarget(monitor.target), MAX_NAME),
+    status: monitor.status,
+    created_at: monitor.created_at,
+    since: monitor.status_changed_at,
+    reason: reason === undefined ? undefined : shortened(reason, MAX_REASON),
+    last_checked_at: monitor.last_checked_at ?? undefined,
+    response_time_ms: monitor.response_time_ms ?? undefined,
+    flapping: monitor.flapping || undefined,
+    waiting_for_first_ping: monitor.waiting_for_first_ping || undefined,
+    stale: monitor.stale || undefined,
+    depends_on: depends_on.length > 0 ? depends_on.slice(0, MAX_PARENTS) : undefined,
+  };
+}
+
+/** When an incident began and how long it lasted by `untilMs`, such as now or the end of a report. Pure. */
+export function incidentTimes(
+  { started_at, ended_at }: Pick<Incident, 'started_at' | 'ended_at'>,
+  untilMs: number,
+) {
+  const fromMs = Date.parse(started_at);
+  const endedMs = ended_at === null ? Number.POSITIVE_INFINITY : Date.parse(ended_at);
+  const toMs = Math.min(endedMs, untilMs);
+  return { fromMs, toMs, lastedMs: Math.max(0, toMs - fromMs), isOngoing: endedMs > untilMs };
+}

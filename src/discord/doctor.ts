@@ -48,7 +48,7 @@ export interface DiscordSetup {
 type Get = <T>(route: `/${string}`) => Promise<T>;
 
 /** A setup, and what it is checked with. */
-interface Checked extends DiscordSetup {
+interface CheckedDiscord extends DiscordSetup {
   get: Get;
   application: APIApplication;
 }
@@ -120,7 +120,7 @@ function checkIntent({ flags }: APIApplication, wanted: boolean): Finding {
   );
 }
 
-async function checkConnections(checked: Checked): Promise<Finding> {
+async function checkConnections(checked: CheckedDiscord): Promise<Finding> {
   const { get, shards = 'auto' } = checked;
   try {
     return checkShards(shards, await get<APIGatewayBotInfo>(Routes.gatewayBot()));
@@ -129,7 +129,7 @@ async function checkConnections(checked: Checked): Promise<Finding> {
   }
 }
 
-async function checkServer(checked: Checked): Promise<Finding> {
+async function checkServer(checked: CheckedDiscord): Promise<Finding> {
   const check = 'Discord server';
   const { get, guildId, application } = checked;
   try {
@@ -148,7 +148,7 @@ async function checkServer(checked: Checked): Promise<Finding> {
   }
 }
 
-async function checkChannel(channelId: string, checked: Checked): Promise<Finding> {
+async function checkChannel(channelId: string, checked: CheckedDiscord): Promise<Finding> {
   const check = `Discord ${shortName(channelId)}`;
   if (!SNOWFLAKE.test(channelId)) {
     const text =
@@ -174,7 +174,11 @@ async function checkChannel(channelId: string, checked: Checked): Promise<Findin
 }
 
 /** The permissions that the bot lacks there; a thread has those of its channel. */
-async function missingIn(channel: APIChannel, guildId: string, { get, application }: Checked) {
+async function missingIn(
+  channel: APIChannel,
+  guildId: string,
+  { get, application }: CheckedDiscord,
+) {
   const userId = application.bot?.id ?? application.id;
   const parentId = 'thread_metadata' in channel ? channel.parent_id : undefined;
   const [guild, member, holder] = await Promise.all([

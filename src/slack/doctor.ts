@@ -21,7 +21,7 @@ export interface SlackSetup {
 }
 
 /** A setup, and the client it is checked with. */
-interface Checked extends SlackSetup {
+interface CheckedSlack extends SlackSetup {
   client: webApi.WebClient;
 }
 
@@ -60,7 +60,7 @@ const severalWorkspaces = () =>
     'each workspace that installs the app has its own token; doctor tests none of them',
   );
 
-async function checkBot(checked: Checked): Promise<Finding[]> {
+async function checkBot(checked: CheckedSlack): Promise<Finding[]> {
   const check = 'Slack bot';
   const { client, channels, usesGroups } = checked;
   try {
@@ -99,7 +99,7 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
 }
 
 /** A ticket for a connection is asked for and not used, so nothing is opened and no event goes astray. */
-async function checkApp(token: string, checked: Checked): Promise<Finding> {
+async function checkApp(token: string, checked: CheckedSlack): Promise<Finding> {
   const check = 'Slack app token';
   try {
     await checked.client.apps.connections.open({ token });
@@ -119,7 +119,7 @@ const signingSecret = () =>
  * Who may read a channel's newest message is in it, and who is in it may post with `chat:write`. Slack's own page about a
  * channel takes a scope that nothing else needs. Source: Slack docs, "conversations.history", "chat.postMessage", errors.
  */
-async function checkChannel(channel: string, { client, apiUrl }: Checked): Promise<Finding> {
+async function checkChannel(channel: string, { client, apiUrl }: CheckedSlack): Promise<Finding> {
   const check = `Slack ${shortName(channel)}`;
   if (!CHANNEL.test(channel)) {
     const text =
@@ -146,7 +146,7 @@ function failed(
   check: string,
   error: unknown,
   setting: TokenSetting,
-  { apiUrl }: Checked,
+  { apiUrl }: CheckedSlack,
 ): Finding {
   const refusal = startError(error, setting);
   if (refusal) return problem(check, refusal.message);

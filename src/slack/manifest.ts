@@ -64,7 +64,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
       bot_user: { display_name: 'Askwatch', always_online: true },
       slash_commands: topLevelNames(commands).map((name) => ({
         ...slashCommand(name, commands),
-        ...(url !== undefined && { url }),
+        url,
       })),
     },
     oauth_config: {
@@ -77,7 +77,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
     },
     settings: {
       event_subscriptions: {
-        ...(url !== undefined && { request_url: url }),
+        request_url: url,
         bot_events: [
           'agent_session_stopped',
           'app_home_opened',
@@ -93,7 +93,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
         ],
       },
       // Presses of buttons.
-      interactivity: { is_enabled: true, ...(url !== undefined && { request_url: url }) },
+      interactivity: { is_enabled: true, request_url: url },
       org_deploy_enabled: false,
       socket_mode_enabled: url === undefined,
       token_rotation_enabled: false,

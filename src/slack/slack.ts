@@ -25,7 +25,7 @@ import { guardRequests } from './events/request-guards.ts';
 import { BOT_SCOPES } from './manifest.ts';
 import type { Content } from './render/blocks.ts';
 import { renderCard, renderLine } from './render/render-card.ts';
-import { createInstallRoutes, type Route } from './workspaces/install.ts';
+import { createInstallRoutes, type InstallRoute } from './workspaces/install.ts';
 import {
   type EncryptedInstallation,
   installedWorkspaces,
@@ -37,7 +37,7 @@ import { onlyWorkspace } from './workspaces/workspaces.ts';
 /** Slack, as the composition root sees it. */
 export interface Slack extends Platform {
   /** To be mounted on the one server: events over HTTP, and the pages where workspaces install the app. */
-  routes: Route[];
+  routes: InstallRoute[];
 }
 
 /** How workspaces install the app. */
@@ -177,7 +177,7 @@ export async function createSlack(options: {
   }
 
   /** Whom a card calls; what is no id is left out. */
-  function calledBy({ mention }: { mention?: string | undefined }): string | undefined {
+  function calledBy({ mention }: { mention?: string }): string | undefined {
     if (mention === undefined || CALLED.test(mention)) return mention;
     log.warn({ mention }, 'not a Slack user group id (S…) or person id (@U…); mentioning nobody');
     return undefined;
@@ -197,7 +197,7 @@ export async function createSlack(options: {
     }
   }
 
-  const routes: Route[] = [];
+  const routes: InstallRoute[] = [];
   if (receiver instanceof HTTPReceiver) {
     const handle = guardRequests(receiver.requestListener, { signingSecret, log });
     routes.push({ method: 'POST', path: '/slack/events', handle });

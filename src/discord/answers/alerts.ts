@@ -44,7 +44,7 @@ export function createAlerts(
   }
 
   /** Whom a card calls; anything else than an id of a role, or of a person after @, would be shown as it is, so it is left out. */
-  function calledBy({ mention }: { mention?: string | undefined }): Called | undefined {
+  function calledBy({ mention }: { mention?: string }): Called | undefined {
     if (mention === undefined) return undefined;
     const isPerson = mention.startsWith('@');
     const id = isPerson ? mention.slice(1) : mention;

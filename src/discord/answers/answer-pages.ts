@@ -43,7 +43,7 @@ const FILE_NAME = 'answer.md';
  */
 export function messagesOf(
   view: GrowingAnswer,
-  { note, unattached }: { note?: string | undefined; unattached?: string | undefined } = {},
+  { note, unattached }: { note?: string; unattached?: string } = {},
 ): AnswerMessage[] {
   const text = markdownWithTimes(withoutMasks(view.text));
   const rest = view.end ? restOfMarkdown(text, MAX_PIECE, MAX_PIECES) : '';

@@ -28,7 +28,7 @@ export interface FoundAt {
 /** The outcome of a search for the message under way; without `content` it could not be read. */
 interface Found {
   isOver?: boolean;
-  growing?: { id: string; content?: string } | undefined;
+  growing?: { id: string; content?: string };
 }
 
 /** Encryption of interaction tokens under the bot's token, which is not in the files. */

@@ -46,11 +46,7 @@ export function createChannelApi(rest: REST, log: Logger) {
      * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
      * the one role or person that a mention in it may ping.
      */
-    async send(
-      channel: string,
-      message: NewMessage,
-      { called }: { called?: Called | undefined } = {},
-    ) {
+    async send(channel: string, message: NewMessage, { called }: { called?: Called } = {}) {
       const allowed_mentions = { ...NO_MENTIONS, ...called };
       const request = requestWith({ ...message, enforce_nonce: true, allowed_mentions });
       const post = () => rest.post(Routes.channelMessages(channel), request);

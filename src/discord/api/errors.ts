@@ -105,7 +105,7 @@ export function deliveryError(error: unknown, channel: string, lack?: string): D
   return new DeliveryError(`Discord channel ${channel}: ${reasonOf(error, lack)}`, {
     permanent: isRefusal(error),
     closed: isRefusal(error) && CHANNEL_CLOSED.includes(error.code),
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    retryAfterMs: waitMs,
     cause: error,
   });
 }

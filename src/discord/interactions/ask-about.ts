@@ -128,7 +128,7 @@ async function whereOf(handling: Handling, message: string) {
   const around: Around | undefined = interaction.client.channels.cache.get(message)?.isThread()
     ? { thread: message }
     : undefined;
-  return { place, thread: known ?? message, ...(around && { around }) };
+  return { place, thread: known ?? message, around };
 }
 
 /** Shows question and answer in the thread of a message or in one under it; where there can be none, as a reply to it. */

@@ -178,7 +178,7 @@ async function markEarlier({ interaction: press, log }: Pressed, { earlier }: An
   const content = withNote(press.message.content, note);
   try {
     await press.editReply({
-      ...(content !== undefined && { content }),
+      content,
       components: renderButtons(actions),
       flags: MessageFlags.SuppressEmbeds,
       allowedMentions: { parse: [] },

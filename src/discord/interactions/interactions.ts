@@ -51,9 +51,9 @@ export interface Asked {
 /** The conversation that an interaction belongs to, if it belongs to one. */
 interface Where {
   place?: Place;
-  thread?: string | undefined;
-  about?: QuotedMessage | undefined;
-  around?: Around | undefined;
+  thread?: string;
+  about?: QuotedMessage;
+  around?: Around;
 }
 
 /**
@@ -88,9 +88,9 @@ export async function dispatch<W extends Where>(
         request,
         origin: originOf(handling, id),
         place,
-        ...(thread === undefined ? {} : { thread }),
-        ...(around && { around }),
-        ...(about && { about }),
+        thread,
+        around,
+        about,
         person: personOf(handling),
         ...(interaction.isButton() && { pressed: interaction.message.id }),
       },
@@ -200,7 +200,7 @@ export async function answerOpenly(
     target,
     place,
     key,
-    ...(lead && { lead }),
+    lead,
     shownIn: thread ?? interaction.channelId,
     tell: (content) => sendEphemeral(handling, content),
   });

@@ -63,8 +63,8 @@ export async function handleMessage(heard: Heard): Promise<void> {
         : { command: 'ask', values: { question } },
     place: where.place,
     ...(files.length > 0 && { files }),
-    ...(where.thread === undefined ? {} : { thread: where.thread }),
-    ...(around && { around }),
+    thread: where.thread,
+    around,
     person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
     origin: { in: message.channelId, message: message.id } satisfies FoundAt,
   });

@@ -1,4 +1,4 @@
-import { followAnswer, type GrowingAnswer, type Turn } from '../../bot/ask/live-answer.ts';
+import { followAnswer, type GrowingAnswer, type ViewTurn } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import {
@@ -61,7 +61,7 @@ export async function showAnswer(
   { hold, ...given }: AnswerShowing,
 ): Promise<void> {
   const { thread } = input.invocation;
-  await answer.begin({ ...(thread !== undefined && { thread }) });
+  await answer.begin({ thread });
   let isLeft = false;
   const onLeft = () => {
     isLeft = true;
@@ -119,7 +119,7 @@ async function showQuestion(answer: Answer, input: UserInput, messages: Messages
   const { id, person, thread } = input.invocation;
   if (thread !== undefined && asked !== undefined) return { channel, thread, newest: asked };
   const question = renderQuestion(person.name, answer.question);
-  const under = { channel, ...(thread === undefined ? {} : { thread }) };
+  const under = { channel, thread };
   const ts = await messages.post(under, question, `${id}/question`);
   return { channel, thread: thread ?? ts, newest: ts };
 }
@@ -185,7 +185,7 @@ async function follow(
   { invocation }: UserInput,
   { channel, thread }: Place,
   { messages, documents, showCard, log }: ThisShowing,
-  how: { turn: Turn; show(view: GrowingAnswer): Promise<void> },
+  how: { turn: ViewTurn; show(view: GrowingAnswer): Promise<void> },
 ): Promise<void> {
   const gone = new AbortController();
 

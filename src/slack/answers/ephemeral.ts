@@ -9,7 +9,7 @@ export type ShowEphemeral = (content: Content) => Promise<void>;
 
 /** The place of a question. */
 export type Asked = Pick<UserInput, 'channel' | 'inThread' | 'responseUrl'> & {
-  invocation: { thread?: string | undefined; person: { id: string } };
+  invocation: { thread?: string; person: { id: string } };
 };
 
 /** Uses of one response address, one less than Slack allows. */

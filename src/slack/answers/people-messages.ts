@@ -26,7 +26,7 @@ export interface SlackMessage {
   subtype?: unknown;
   bot_id?: unknown;
   username?: unknown;
-  bot_profile?: { name?: unknown } | undefined;
+  bot_profile?: { name?: unknown };
   files?: unknown;
   attachments?: unknown;
 }
@@ -101,7 +101,7 @@ export function createPeopleMessages(options: {
   /** The newest messages of a thread, oldest first, and how many there are. */
   async function pagesOf(
     channel: string,
-    { thread, question }: { thread: string; question?: string | undefined },
+    { thread, question }: { thread: string; question?: string },
     { limit, signal }: ReadLimits,
   ) {
     let newest: SlackMessage[] = [];
@@ -116,8 +116,8 @@ export function createPeopleMessages(options: {
       const bounds = {
         channel,
         limit: PAGE_SIZE,
-        ...(question !== undefined && { latest: question }),
-        ...(cursor !== undefined && { cursor }),
+        latest: question,
+        cursor,
       };
       const run = () => readMessages(client, bounds, thread);
       try {
@@ -158,7 +158,7 @@ export function createPeopleMessages(options: {
       messages: newestFirst.map((message) => writtenOf(message, { names, self })),
       older: count - newest.length,
       asker: names.get(limits.asker),
-      ...(problem !== undefined && { problem }),
+      problem,
     };
   }
 

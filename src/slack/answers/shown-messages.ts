@@ -64,7 +64,7 @@ export function createShownMessages(options: {
         oldest,
         limit: PAGE_SIZE,
         include_all_metadata: true,
-        ...(cursor !== undefined && { cursor }),
+        cursor,
       };
       const answer = await queue.patiently({
         method: readingOf(thread),

@@ -137,7 +137,7 @@ export function deliveryError(error: unknown): DeliveryError {
     permanent: failure.kind === 'refused',
     closed: CHANNEL_CLOSED.has(failure.code) || isAccessEnded(failure.code),
     cause: error,
-    ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
+    retryAfterMs: failure.retryAfterMs,
   });
 }
 

@@ -15,10 +15,10 @@ export interface Destination {
 }
 
 /** What a message is posted with, for finding it again. */
-interface Alert {
+interface SlackAlert {
   id: string;
   /** Whether its incident is not over. */
-  goesOn?: boolean | undefined;
+  goesOn?: boolean;
 }
 
 /** Messages of ours in Slack. All of these throw what the `WebClient` throws, or a `DeliveryError` while limited. */
@@ -47,7 +47,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
   async function send(
     { channel, thread, broadcast }: Destination,
     content: Content,
-    { id, goesOn = false }: Alert,
+    { id, goesOn = false }: SlackAlert,
   ) {
     const { ts } = await client.chat.postMessage({
       channel,
@@ -76,7 +76,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
         oldest,
         limit: LOOKUP_PAGE_SIZE,
         include_all_metadata: true,
-        ...(cursor === undefined ? {} : { cursor }),
+        cursor,
       };
       const answer = await readMessages(client, bounds, thread).catch((error: unknown) => {
         // An app may read one page a minute: what was found so far has to do, or no search would ever end.
@@ -152,7 +152,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
         attempted,
         landsInMs = 0,
         ...alert
-      }: Alert & { attempted: boolean; landsInMs?: number | undefined },
+      }: SlackAlert & { attempted: boolean; landsInMs?: number },
     ) {
       const { channel } = to;
       const sinceMs = Date.now() - LOOKUP_BACK_MS;
@@ -205,7 +205,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
         client.chat.postEphemeral({
           channel,
           user,
-          ...(thread === undefined ? {} : { thread_ts: thread }),
+          thread_ts: thread,
           ...content,
           ...UNTOUCHED,
         });

@@ -81,7 +81,7 @@ export function createStreams(
     },
     /** Ends one as it is, whether or not it is under way, with these blocks under it. */
     async abandon({ channel, ts }: StreamAt, blocks?: types.KnownBlock[]) {
-      const run = () => client.chat.stopStream({ channel, ts, ...(blocks && { blocks }) });
+      const run = () => client.chat.stopStream({ channel, ts, blocks });
       await queue.patiently({ method: 'chat.stopStream', channel, repeatable: true, run });
     },
     /** A stream whose start was not answered: our newest message in the thread after `after` that nobody else knows of. */

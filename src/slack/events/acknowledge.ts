@@ -17,7 +17,7 @@ class NotHeardError extends Error {
 }
 
 /** One delivery of an event, as its listeners see it. */
-export interface Delivery {
+export interface SlackDelivery {
   /** Slack sends the event again, unless this one is acknowledged. */
   readonly comesAgain: boolean;
   /** What the event asks for could not be stored: Slack is to send it again. */
@@ -33,7 +33,7 @@ const LOOK_AGAIN_MS = 5;
 /** What Bolt hands to listeners of ours in the context of an event. */
 const DELIVERY = 'askwatchDelivery';
 
-export const deliveryOf = (context: Context): Delivery => context[DELIVERY];
+export const deliveryOf = (context: Context): SlackDelivery => context[DELIVERY];
 
 /**
  * Acknowledges events when all that listen are done with them, and not those of which one says that it could not be stored. Bolt
@@ -68,7 +68,7 @@ export function acknowledgeEvents(app: App, log: Logger): (withinMs: number) => 
     }
     if (body?.event === undefined) return await processEvent(received);
     let isHeard = true;
-    const delivery: Delivery = {
+    const delivery: SlackDelivery = {
       comesAgain: retryNum < RETRIES,
       notHeard() {
         isHeard = false;

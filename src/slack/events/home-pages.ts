@@ -9,12 +9,12 @@ type MakeHome = (notice: HomeNotice | undefined) => Promise<types.HomeView>;
 
 /** What is known of one person's home. */
 interface Page {
-  running?: Promise<void> | undefined;
+  running?: Promise<void>;
   /** Something may have changed since the home under way was made. */
   stale: boolean;
   notice?: HomeNotice & { untilMs: number };
   /** What Slack shows, and its name for that. */
-  shown?: { digest: string; hash: string | undefined; atMs: number } | undefined;
+  shown?: { digest: string; hash: string | undefined; atMs: number };
 }
 
 /** A home that shows the same is published again only after this: Slack may show another one. */

@@ -20,12 +20,12 @@ export interface MessageEvent {
   type: string;
   channel: string;
   ts: string;
-  subtype?: string | undefined;
-  channel_type?: string | undefined;
-  user?: string | undefined;
-  text?: string | undefined;
-  thread_ts?: string | undefined;
-  bot_id?: string | undefined;
+  subtype?: string;
+  channel_type?: string;
+  user?: string;
+  text?: string;
+  thread_ts?: string;
+  bot_id?: string;
   edited?: unknown;
   files?: unknown;
 }
@@ -143,7 +143,7 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
   const input = inputIn(place, {
     id: `slack:${place}:${person.id}:${atTs}`,
     request: press.request,
-    ...(thread !== undefined && { thread }),
+    thread,
     person,
     pressed: ts ?? '',
     ...(inThread && !place.startsWith('D') && { around: { thread } }),
@@ -220,8 +220,8 @@ export function parseChosenMessage(payload: unknown): ChosenMessage | undefined 
   const responseUrl = textOf(response_url);
   return {
     ...{ trigger, channel: place, person, ts, message: chosen },
-    ...(thread !== undefined && { thread }),
-    ...(responseUrl !== undefined && { responseUrl }),
+    thread,
+    responseUrl,
   };
 }
 
@@ -310,12 +310,12 @@ function originOf(text: unknown): FormOrigin | undefined {
       channel,
       home: home === true,
       carried: Object.fromEntries(carried),
-      ...(thread !== undefined && { thread }),
+      thread,
       ...(ts !== undefined && {
         about: {
           ts,
           author: textOf(author) ?? 'somebody',
-          ...(aboutThread !== undefined && { thread: aboutThread }),
+          thread: aboutThread,
           ...(Array.isArray(files) && { files }),
         },
       }),

@@ -104,7 +104,7 @@ function elementOf(field: Field, value: unknown, first = ''): types.InputBlock['
       type: 'static_select',
       action_id,
       options,
-      ...(initial && { initial_option: initial }),
+      initial_option: initial,
     };
   }
   if (kind === 'integer') {

@@ -19,7 +19,7 @@ export interface HomeNotice {
 /** A home as Slack's Home tab; `channelOf` gives Slack's id of a channel. What does not fit is left out, and says so. */
 export function renderHome(
   home: Home,
-  { notice, channelOf }: { notice?: HomeNotice | undefined; channelOf(place: Place): string },
+  { notice, channelOf }: { notice?: HomeNotice; channelOf(place: Place): string },
 ): types.HomeView {
   const { now, help, channels, more } = home;
   const groups: types.KnownBlock[][] = [

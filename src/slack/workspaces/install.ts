@@ -19,7 +19,7 @@ const INSTALL_PATH = '/slack/install';
 const STATE_LASTS_SECONDS = 10 * 60;
 
 /** What is mounted on the one server. */
-export interface Route {
+export interface InstallRoute {
   method: 'GET' | 'POST';
   path: string;
   handle: RequestListener;
@@ -60,14 +60,14 @@ interface InstallOptions {
  * then takes the one that the app has configured: whatever stands before us needs no setting.
  * Source: Slack docs, "Installing with OAuth", `redirect_uri`; slackapi/bolt-js issue 1115.
  */
-export function createInstallRoutes(options: InstallOptions): Route[] {
+export function createInstallRoutes(options: InstallOptions): InstallRoute[] {
   const { log } = options;
   const installer = createInstaller(options);
 
   const route = (
     path: string,
     show: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-  ): Route => ({
+  ): InstallRoute => ({
     method: 'GET',
     path,
     handle(request, response) {
@@ -170,7 +170,7 @@ function createInstallStates({
 
   async function isNew(random: string): Promise<boolean> {
     try {
-      if (!(await usedStates.once(random))) return false;
+      if (!(await usedStates.claim(random))) return false;
       await usedStates.finish(random);
       return true;
     } catch (error) {

@@ -19,7 +19,7 @@ export interface Installation {
 export interface EncryptedInstallation {
   sealed: string;
   /** The workspace has removed Askwatch, and what is kept of it is being forgotten. */
-  isRemoved?: boolean | undefined;
+  isRemoved?: boolean;
 }
 
 /** The workspaces that installed the app, now and from now on. */

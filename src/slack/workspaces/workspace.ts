@@ -18,7 +18,7 @@ import { createSendQueue } from '../api/send-queue.ts';
 import { createStreams } from '../api/streams.ts';
 import { createRights } from './rights.ts';
 
-interface Counts {
+interface WorkspaceCounts {
   edits: EditPace;
   /** Slack takes as many of both. Source: Slack docs, "chat.delete", tier 3. */
   removals: EditPace;
@@ -37,7 +37,7 @@ export function createWorkspace(options: {
   log: Logger;
   onRefused(refusal: unknown): void;
   /** Those of an earlier installation. */
-  counts?: Counts;
+  counts?: WorkspaceCounts;
 }) {
   const { client, fetch, self, paces, log, onRefused } = options;
   const counts = options.counts ?? {

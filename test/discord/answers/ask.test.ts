@@ -123,7 +123,7 @@ describe('going on in a thread', () => {
     await answered(id);
     const channel = await discord.thread(id);
     const [answer] = discord.channel(id);
-    discord.say('Second', { channel, ...(answer ? { replyTo: answer } : {}) });
+    discord.say('Second', { channel, replyTo: answer });
     await eventually(() => discord.channel(id).length === 3);
     await answered(id);
     expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
@@ -253,7 +253,7 @@ describe('without the permission to open threads', () => {
     expect(texts[0]).toBe('**Alice** asked: First');
     expect(texts[1]).toMatch(/^Hello from the fake provider\./);
     const [answer] = asked.followUps;
-    discord.say('Second', { mention: true, ...(answer ? { replyTo: answer } : {}) });
+    discord.say('Second', { mention: true, replyTo: answer });
     await eventually(() => discord.channel(discord.general.id).length === 4);
     await answered(discord.general.id);
     expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);

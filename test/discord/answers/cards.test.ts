@@ -237,7 +237,7 @@ test.each(['a thread', 'a private reply'])(
         return {
           ...reply,
           async begin({ thread, shown = {} }) {
-            left = { id: reply.id, shown, ...(thread !== undefined && { thread }) };
+            left = { id: reply.id, shown, thread };
           },
           async ended() {
             isOver = true;

@@ -22,7 +22,7 @@ async function leave(text: string, ask: (discord: DiscordFake) => unknown) {
     return {
       ...reply,
       async begin({ thread, shown = {} }) {
-        left = { id, shown, ...(thread !== undefined && { thread }) };
+        left = { id, shown, thread };
       },
       async *stream(): AsyncGenerator<AnswerPart> {
         yield { kind: 'text', text };

@@ -187,7 +187,7 @@ test.each(['CreatePublicThreads' as const, ...(long ? ['SendMessagesInThreads' a
     discord.press(withSummarise(alert), 'Summarise', { user: discord.addUser('bob') });
     await answered(discord.general.id, 5);
     const [, answer] = pressed.followUps;
-    discord.say('And now?', { mention: true, ...(answer ? { replyTo: answer } : {}) });
+    discord.say('And now?', { mention: true, replyTo: answer });
     await answered(discord.general.id, 7);
     const summarise = expect.stringContaining(SUMMARISE);
     // What the model left out of the postmortem stands below it.
@@ -208,7 +208,7 @@ test('alone with the bot the answer comes right there, knows the incident, and a
   expect(said('system').join()).toContain('Monitor: Shop');
   const answer = discord.channel(channel)[2];
   const direct = { id: channel } as FakeChannel;
-  discord.say('And now?', { channel: direct, ...(answer ? { replyTo: answer } : {}) });
+  discord.say('And now?', { channel: direct, replyTo: answer });
   await answered(channel, 5);
   expect(said('user', 'assistant')).toEqual([WHY, ANSWER, 'And now?']);
 });

@@ -43,7 +43,7 @@ const open = async ({ folderFor, ...options }: BedOptions) => {
     stop: () => platform.stop(),
     askBelow(question: string) {
       const [channel] = discord.threads();
-      discord.say(question, { mention: true, ...(channel && { channel }) });
+      discord.say(question, { mention: true, channel });
     },
   };
 };

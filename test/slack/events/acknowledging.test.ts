@@ -75,9 +75,9 @@ async function onStoreThatGoes(mode: Mode, storeMs?: number) {
       const claims = held.store.claims(declaration);
       return {
         ...claims,
-        async once(...what) {
+        async claim(...what) {
           if (isAway) throw new Error('The store is away.');
-          return await claims.once(...what);
+          return await claims.claim(...what);
         },
       };
     },

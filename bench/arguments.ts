@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Area } from './shared/area.ts';
 
-/** What the bench was asked for. */
 export interface BenchRequest {
   /** Name of an area, or `all`. */
   area: string;

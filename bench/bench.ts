@@ -44,7 +44,7 @@ const AREAS = new Map<string, Area>([
   ['postgres-many', postgresMany],
 ]);
 
-/** What measuring again may take, in all, when others disturb. */
+/** Total time for repeated measurements after disturbances. */
 const PATIENCE_MS = { full: 30_000, quick: 8_000 };
 
 let exitCode = 1;
@@ -129,7 +129,7 @@ async function runArea(name: string, request: BenchRequest): Promise<AreaRun> {
   }
 }
 
-/** Runs an area in a process of its own: what it leaves behind, or how it ends, is no part of the next. */
+/** Runs an area in its own process, so that it can't affect the next one. */
 async function runApart(name: string, { quick, profile, verbose }: BenchRequest): Promise<AreaRun> {
   tell(`\n${name}`);
   const startMs = performance.now();
@@ -156,7 +156,7 @@ function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Of the files that were built into what is measured, as far as git tells. */
+/** The commit of the files that were built, if git knows it. */
 function commitOf(): string | null {
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8', stdio: 'pipe' }).trim();

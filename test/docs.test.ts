@@ -23,7 +23,7 @@ import { startService } from './helpers/monitoring/service.ts';
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 
-/** What stands under a heading of the second level of a page. */
+/** Text under a second-level heading of a page. */
 function section(page: string, heading: string): string {
   const text = read(`../docs/${page}`).split(`## ${heading}\n`)[1]?.split(/^##+ /m)[0];
   if (text === undefined) throw new Error(`${page} has no section '${heading}'.`);
@@ -52,16 +52,13 @@ test('The page on providers names each of them, and every parameter that is left
   for (const name of PROVIDER_NAMES) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
     const provider: ProviderProfile = PROVIDERS[name];
-    const { models, repairStreams, maxChoices } = provider;
+    const { models, maxChoices } = provider;
     const families = models.map(({ models: _, ...rules }) => ({ ...provider, ...rules }));
     for (const { drop, maxValues: caps, rename, ownStops } of [provider, ...families]) {
       for (const parameter of [...drop, ...Object.keys(caps), ...Object.keys(rename)]) {
         expect(row).toContain(parameter.endsWith('_penalty') ? 'penalties' : `\`${parameter}\``);
       }
       if (ownStops) expect(row).toContain('`stop`');
-    }
-    if (name !== 'anthropic') {
-      expect(row).toContain(repairStreams ? 'each chunk read' : 'byte by byte');
     }
     if (maxChoices < 128) expect(row).toContain('`n`');
   }
@@ -230,7 +227,7 @@ test.each(TOPICS)('%s begins an example within its first 15 lines', (page) => {
 const pagesLinkedFrom = (page: string) =>
   relativeLinks(read(`../${page}`)).map((link) => join(dirname(page), link.split('#')[0] ?? ''));
 
-/** Where links and pictures of a page lead, but for those to other sites. An anchor of its own page has no path. */
+/** Targets of a page's links and pictures, except for other sites. An anchor of the same page has no path. */
 function relativeLinks(text: string): string[] {
   const links = withoutCode(text).matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g);
   return [...links]

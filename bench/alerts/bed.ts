@@ -12,13 +12,13 @@ import { startProcess, type TargetProcess } from '../shared/target-process.ts';
 import { type AlertPlatform, startPlatforms } from './platforms.ts';
 import { type AlertTarget, startTarget } from './target.ts';
 
-/** What runs: how many monitors, how often each is checked, and which channels of each platform hear them. */
+/** The number of monitors, their interval, and the subscribed channels of each platform. */
 export interface AlertPlan {
   monitors: number;
   intervalSeconds: number;
   /** A channel for each monitor alone, where an alert is never put together with another. */
   hasOwnChannels: boolean;
-  /** Channels that hear all of them. */
+  /** Channels that receive every alert. */
   sharedChannels: number;
 }
 
@@ -51,7 +51,7 @@ const LIMIT_MS = 120_000;
 
 const log = pino({ level: 'silent' });
 
-/** Starts everything and waits until the program has looked at all and told a first outage on each platform. */
+/** Starts everything and waits until all monitors are checked and each platform has a first alert. */
 export async function startAlertBed(context: BenchContext, plan: AlertPlan): Promise<AlertBed> {
   const { folder, cores, profile } = context;
   const target = await startTarget();
@@ -65,7 +65,7 @@ export async function startAlertBed(context: BenchContext, plan: AlertPlan): Pro
     args: [...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []), PROGRAM],
     ready: READY,
     core: cores.target,
-    // Its working folder has no .env file.
+    // A working folder without an .env file.
     cwd: data.folder,
     env: {
       ...Object.assign({}, ...platforms.map(({ env }) => env)),

@@ -12,11 +12,11 @@ const SIZES = {
 /** Short, so that the limited channel is tried again and again. */
 const RETRY_AFTER_SECONDS = 2;
 
-/** Whether one channel of each platform, which hears all of it too, is limited from the start. */
+/** Cases by whether one of the channels on each platform is rate limited from the start. */
 const CASES = { 'none limited': false, 'one limited': true };
 type Case = keyof typeof CASES;
 
-/** What the other channels hear while one is limited, beside the same while none is. */
+/** Alert times of the other channels while one is rate limited, beside the same without a limit. */
 export async function measureLimited(context: BenchContext): Promise<Finding[]> {
   const { passes, ...size } = SIZES[context.quick ? 'quick' : 'full'];
   const found = new Map<string, Record<Case, AlertTimes[]>>();

@@ -3,13 +3,13 @@ import type { Finding } from '../shared/finding.ts';
 import { startAlertBed } from './bed.ts';
 import { findingsOf, tellsDown, tellsUp, timesOf, turnInTurn, untilTold } from './times.ts';
 
-/** Of fewer than 100 that are over, the bot keeps all: when it noted them is read from there. */
+/** Fewer than 100, because the bot keeps that many ended outages, and their times are read from it. */
 const SIZES = {
   full: { downs: 90, downMs: 45_000, ups: 40, upMs: 16_000 },
   quick: { downs: 30, downMs: 12_000, ups: 10, upMs: 3_000 },
 };
 
-/** Outages that are told alone, one after another, and the ends of some. */
+/** Alerts of single outages, one after another, and some recoveries. */
 export async function measureLone(context: BenchContext): Promise<Finding[]> {
   const { downs, downMs, ups, upMs } = SIZES[context.quick ? 'quick' : 'full'];
   const bed = await startAlertBed(context, {

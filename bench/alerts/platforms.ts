@@ -6,7 +6,7 @@ export interface Arrival {
   channel: string;
   /** A new alert, a change of one, or a short line under one. */
   what: 'post' | 'edit' | 'line';
-  /** Of an alert; empty of a line. */
+  /** The alert's title; empty for a line. */
   title: string;
   /** Unix time, milliseconds. */
   atMs: number;
@@ -20,9 +20,9 @@ export interface AlertPlatform {
   addChannel(): string;
   /** From now on each post to the channel is refused for so long. */
   limit(channel: string, retryAfterSeconds: number): void;
-  /** How many calls were refused so far. */
+  /** The number of refused calls. */
   refused(): number;
-  /** What came so far, oldest first. */
+  /** Messages so far, oldest first. */
   arrivals(): Arrival[];
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export const startPlatforms = (): Promise<AlertPlatform[]> =>
 
 async function startSlackPlatform(): Promise<AlertPlatform> {
   let close = async () => {};
-  // What a limit does is measured with a limit of its own.
+  // Rate limits are measured by a separate case.
   const slack = await startSlack(
     (end) => {
       close = end;

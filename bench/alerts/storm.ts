@@ -9,7 +9,7 @@ const INTERVAL_SECONDS = { full: 10, quick: 5 };
 const CHANNELS = 2;
 const MANY_POSTS = 10;
 
-/** Everything goes down at once, and two channels of each platform hear of all of it. */
+/** All monitors go down at once; two channels on each platform receive the alerts. */
 export async function measureStorm(context: BenchContext): Promise<Finding[]> {
   const bed = await startAlertBed(context, {
     ...{ monitors: MONITORS, intervalSeconds: INTERVAL_SECONDS[context.quick ? 'quick' : 'full'] },
@@ -20,7 +20,7 @@ export async function measureStorm(context: BenchContext): Promise<Finding[]> {
     stage.shared.every((channel) => {
       const told = arrivalsIn(stage, channel);
       const isAllTold = told.some(({ title }) => title.includes(String(MONITORS)));
-      // As many as that are no group, and all of them would take long.
+      // More posts than this mean that the alerts weren't grouped; waiting for all of them would take long.
       return isAllTold || told.filter(isPost).length > MANY_POSTS;
     });
   await bed.until('all to be told', () => bed.stages.every(isMeasured));

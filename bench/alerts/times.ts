@@ -4,7 +4,7 @@ import { type Finding, findingOfOne, findingsOfTimes, type Goal } from '../share
 import type { AlertBed, AlertStage } from './bed.ts';
 import type { Arrival } from './platforms.ts';
 
-/** What is known of alerts on one platform. */
+/** Alert times on one platform. */
 export interface AlertTimes {
   /** From the change at the service to the message at the platform. */
   inAllMs: number[];
@@ -73,7 +73,7 @@ function firstArrivals(
 export const tellsDown = ({ what, title }: Arrival) => what === 'post' && / is down/.test(title);
 export const tellsUp = ({ what, title }: Arrival) => what === 'edit' && / recovered/.test(title);
 
-/** Waits until so many own channels of each platform were told. */
+/** Waits until this many channels on each platform have received the alert. */
 export async function untilTold(
   bed: AlertBed,
   { count, isIt }: { count: number; isIt: (arrival: Arrival) => boolean },

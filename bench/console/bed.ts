@@ -43,7 +43,7 @@ export async function startConsoleBed(context: BenchContext): Promise<ConsoleBed
     args: [PROGRAM],
     ready: new RegExp(askwatchReady),
     core: cores.target,
-    // Its working folder has no .env file.
+    // A working folder without an .env file.
     cwd: data.folder,
     env: {
       ...{ DATA_DIR: data.folder, PORT: '0', LOG_LEVEL: 'warn' },

@@ -143,7 +143,7 @@ async function openStatus({ url }: ConsoleBed, browser: Browser): Promise<Page> 
   return page;
 }
 
-/** Scrolls down and begins anew at the end; gives the times between frames. */
+/** Scrolls down, starting again at the end, and returns the times between frames. */
 async function framesOf(page: Page, { quick }: BenchContext): Promise<number[]> {
   const spanMs = SCROLL_MS[quick ? 'quick' : 'full'];
   return await page.evaluate<number[]>(`new Promise((resolve) => {

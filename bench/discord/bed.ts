@@ -15,13 +15,13 @@ import { startProcess, type TargetProcess } from '../shared/target-process.ts';
 /** A program in a Discord of the bench. */
 export interface DiscordGuest extends AckBed {
   discord: DiscordFake;
-  /** Where its inspector is, if it was asked for. */
+  /** The inspector's port, if it was requested. */
   port: number;
 }
 
 /** The program at work between a Discord and a gateway of the bench, which both answer at once. */
 export interface DiscordBed extends DiscordGuest, AskedBed {
-  /** Asks by `/ask` in a new channel; a private answer is shown to whoever asks. */
+  /** Sends `/ask` in a new channel. */
   ask(options: { chunks: string[]; isPrivate?: boolean }): Promise<DiscordQuestion>;
   /** From the first text of each answer at the gateway to the request that shows it, milliseconds. */
   firstTextsMs(questions: readonly Question[]): number[];
@@ -51,7 +51,7 @@ async function openDiscord(limit?: BucketLimit) {
     atEnd: (end) => {
       close = end;
     },
-    ...(limit && { limit }),
+    limit,
   });
   return { discord, close: () => close() };
 }

@@ -12,8 +12,8 @@ const listOf = <T>(length: number, make: (at: number) => T) =>
   Array.from({ length }, (_, at) => make(at));
 
 /**
- * A server of usual size as the gateway tells of it. Discord sends all these members only to a bot that asks for presences; to
- * others itself and who is in voice, so this is the most there can be. Source: Discord docs, "Guild Create".
+ * A `GUILD_CREATE` event of a server of usual size. Discord sends all members only to bots with the presence intent, so this is the
+ * upper bound. Source: Discord docs, "Guild Create".
  */
 export function guildOfUsualSize(number: number, botId: string) {
   const id = snowflake();

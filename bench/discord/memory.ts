@@ -9,7 +9,7 @@ import { guildOfUsualSize } from './guilds.ts';
 const FEW = 100;
 const MANY = { full: 1_100, quick: 300 };
 
-/** So many at a time: the bench holds what is not read yet. */
+/** Commands per batch, because the bench buffers unread ones. */
 const BATCH = 50;
 
 const MIB = 2 ** 20;
@@ -20,7 +20,7 @@ interface Grown {
   residentMiB: number;
 }
 
-/** The heap of the program in few servers and in many, after garbage collection, beside that of the bare client. */
+/** Heap after garbage collection, with few and with many servers, beside a bare client. */
 export async function measureMemory(context: BenchContext): Promise<Finding[]> {
   const many = MANY[context.quick ? 'quick' : 'full'];
   const askwatch = await grow(await startDiscordBed(context, { inspect: true }), many);
@@ -58,7 +58,7 @@ async function join({ discord, command }: DiscordGuest, count: number): Promise<
   for (let at = 0; at < count; at += 1) {
     const guild = guildOfUsualSize(at, discord.bot.id);
     discord.gateway.dispatch('GUILD_CREATE', guild, GatewayIntentBits.Guilds);
-    // What comes after them is answered after them.
+    // Commands are answered in order, so this one marks the end of the batch.
     if (at % BATCH === BATCH - 1 || at === count - 1) await command();
   }
 }

@@ -1,5 +1,5 @@
-// What discord.js can do at best: a bare client, as it is made by itself, that defers every command and does no more.
-// Started by the bench with the address of its Discord and a token.
+// The best that discord.js can do: a bare client that defers every command. The bench starts it with the address of its fake Discord
+// and a token.
 import { Client, Events, GatewayIntentBits } from 'discord.js';
 
 const [, , api = '', token = ''] = process.argv;

@@ -70,7 +70,6 @@ export function streamEvents(options: { id: string; usage: boolean }): string[] 
   ];
 }
 
-/** What is wrong with a plain answer. */
 export function problemOfPlain(body: Buffer, first: boolean): string | undefined {
   if (first) {
     const answer = JSON.parse(body.toString());
@@ -81,7 +80,6 @@ export function problemOfPlain(body: Buffer, first: boolean): string | undefined
   return body.includes(REPLY) ? undefined : 'a plain answer is not whole';
 }
 
-/** What is wrong with a streamed answer. */
 export function problemOfStream(body: Buffer, first: boolean): string | undefined {
   if (!body.subarray(-16).includes('data: [DONE]\n\n')) return 'a stream does not end with [DONE]';
   const frames = countOf('data: ', body);

@@ -4,17 +4,16 @@ import type { Reading } from '../shared/reading.ts';
 import { figure } from '../shared/table.ts';
 import type { Measure } from './measures.ts';
 
-/** Who is measured; the upstream between two, so that it stands beside both in every pass. */
+/** Measured subjects. The upstream alone is in the middle, so that it is next to two others in every pass. */
 export const SUBJECTS = ['reference', 'alone', 'askwatch', 'portkey'] as const;
 export type Subject = (typeof SUBJECTS)[number];
 
-/** What one pass read of one cell. */
+/** Readings of one pass of one cell. */
 export type PassReadings = Partial<Record<Subject, Reading>>;
 
-/** What uses less of its core than this could have answered more. */
+/** A subject that uses less of its core could have answered more requests. */
 const BUSY_CORES = 0.9;
 
-/** What the passes over the cell of a measure showed. */
 export function findingOf(
   measure: Measure,
   readings: readonly PassReadings[],
@@ -46,7 +45,7 @@ export function findingOf(
   return { name, title, unit, compare, goal, passes, noisyPasses: noisyPassesOf(readings) };
 }
 
-/** The same measure with Portkey's gateway in the place of the reference. */
+/** The same measure with Portkey's gateway as the reference. */
 export function besidePortkey(measure: Measure, readings: readonly PassReadings[]): Finding {
   const { name, title, unit, portkeyGoal } = measure;
   return {

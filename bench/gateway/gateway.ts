@@ -29,7 +29,7 @@ const LIMIT_MS = 270_000;
 type NamedCell = [name: string, cell: Cell];
 
 interface Run {
-  /** Of group and pass. */
+  /** Group and pass. */
   label: string;
   warmUpAnswers: number;
   pass: number;

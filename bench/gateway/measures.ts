@@ -51,17 +51,16 @@ export const GROUPS: Record<string, Group> = {
   },
 };
 
-/** What is compared, and what it should be. */
 export interface Measure {
   name: string;
   title: string;
   cell: string;
   of: (reading: Reading) => number;
   unit: string;
-  /** What is added is added to the upstream alone. */
+  /** `added` means in addition to the upstream alone. */
   compare: Finding['compare'];
   goal?: Goal;
-  /** Of the ratio to Portkey's gateway. */
+  /** Goal for the ratio to Portkey's gateway. */
   portkeyGoal?: Goal;
 }
 

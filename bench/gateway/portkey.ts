@@ -16,7 +16,7 @@ const INSTALL_LIMIT_MS = 120_000;
 
 /** Portkey's gateway, as the bench starts it. */
 export interface Portkey {
-  /** What a request says besides, so that it goes to the upstream. */
+  /** Headers that route a request to the upstream. */
   headers: Record<string, string>;
   start(): Promise<TargetProcess>;
 }

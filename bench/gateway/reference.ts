@@ -1,4 +1,4 @@
-// What Node can do at best: a bare pass-through that looks at nothing. Started by the bench with the upstream's port.
+// The best that Node can do: a bare pass-through that reads nothing. The bench starts it with the upstream's port.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';

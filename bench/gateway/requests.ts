@@ -1,7 +1,7 @@
 /** The models of the bench as callers name them. */
 export const MODEL = { flatOut: 'bench-chat', paced: 'bench-paced' } as const;
 
-/** The same as their provider names them: other names, so that a gateway has to put them in place. */
+/** The provider's names for the models. They differ, so that a gateway must replace them. */
 export const PROVIDER_MODEL = {
   flatOut: 'provider-chat-2026',
   paced: 'provider-paced-2026',
@@ -25,7 +25,7 @@ export function chatRequest(options: {
   port: number;
   key: string;
   body: string;
-  /** Besides those of every such request. */
+  /** Additional headers. */
   headers?: Record<string, string>;
 }): Buffer {
   const { port, key, body, headers = {} } = options;

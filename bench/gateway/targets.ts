@@ -26,14 +26,14 @@ const LIMITS = [
   .flat()
   .map(String);
 
-/** Starts what is measured, each time anew. */
+/** Starts the measured programs, a new process each time. */
 export interface GatewayTargets {
   upstream: TargetProcess;
   /** The key that requests carry. */
   key: string;
   startReference(label: string): Promise<TargetProcess>;
   startAskwatch(label: string): Promise<TargetProcess>;
-  /** Where it is asked for. */
+  /** Portkey's gateway, if requested. */
   portkey?: Portkey;
 }
 
@@ -69,7 +69,7 @@ export async function prepareTargets(context: BenchContext): Promise<GatewayTarg
   return {
     upstream,
     key,
-    ...(portkey && { portkey }),
+    portkey,
     startReference: (label) =>
       startProcess({
         name: 'The reference',
@@ -89,7 +89,7 @@ export async function prepareTargets(context: BenchContext): Promise<GatewayTarg
         args: [...profiling(`askwatch-${label}`), join(DIST, 'main.js')],
         ready: READY,
         core: cores.target,
-        // Its working folder has no .env file.
+        // A working folder without an .env file.
         cwd: folder,
         env: {
           ASKWATCH_ROLES: 'gateway',
@@ -98,7 +98,7 @@ export async function prepareTargets(context: BenchContext): Promise<GatewayTarg
           ASKWATCH_CATALOG: catalog,
           OPENAI_API_KEY: 'sk-bench-0123456789',
           OPENAI_BASE_URL: `http://127.0.0.1:${upstream.port}/v1`,
-          // Nothing listens there, so an Ollama of this machine has no part in it.
+          // A closed port, so that an Ollama on this machine isn't used.
           OLLAMA_BASE_URL: 'http://127.0.0.1:1',
         },
       });

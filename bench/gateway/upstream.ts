@@ -4,10 +4,10 @@ import { createMessageReader } from '../shared/message-reader.ts';
 import { IDS, plainAnswer, streamEvents } from './answers.ts';
 import { MODEL, PROVIDER_MODEL } from './requests.ts';
 
-/** What is checked of each request; whole for the small ones, and streams are asked for by small ones only. */
+/** The part of each request that is checked. Small requests are checked whole, and only small ones ask for streams. */
 const LOOK_CHARACTERS = 4096;
 
-/** Of a request that came whole. */
+/** Smallest body of a complete request. */
 const LEAST_BODY_BYTES = 700;
 const CLOSING_BRACE = 0x7d;
 

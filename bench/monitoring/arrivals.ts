@@ -1,14 +1,14 @@
 /** When each monitor was checked, by its number; Unix milliseconds with fractions. */
 export type ArrivalTimes = Record<string, number[]>;
 
-/** How far the checks have come. */
+/** Progress of the checks. */
 export interface Seen {
   monitors: number;
   /** When the last of them was first checked. */
   lastFirstMs: number;
 }
 
-/** Of all processes the same but for the fraction: it never goes back. */
+/** A monotonic clock that all processes share, except for fractions of a millisecond. */
 export const nowMs = () => performance.timeOrigin + performance.now();
 
 /** Writes down who came when. */
@@ -31,11 +31,11 @@ export function createArrivals() {
   };
 }
 
-/** What the times of arrival tell about a rhythm. */
+/** Statistics about a rhythm of checks. */
 export interface Rhythm {
   looks: number;
   lagP99Ms: number;
-  /** How much later the last check of a monitor came than its first did, each after its own ideal time; the median. */
+  /** Median difference between the delays of a monitor's last check and its first. */
   driftMs: number;
   /** Looks that should have been in the window, and were not. */
   missing: number;

@@ -19,12 +19,12 @@ const LISTENING = /listening on (\d+)\./;
 /** Source: statfs(2), TMPFS_MAGIC. */
 const TMPFS = 0x01021994;
 
-/** What all measures stand on. */
+/** Shared set-up of all measures. */
 export interface Bed {
   context: BenchContext;
   upstream: Upstream;
   asks: ReturnType<typeof upstreamAt>;
-  /** Of processes that belong to the bench. */
+  /** Process ids of the bench's own helpers. */
   helpers: number[];
   startReference(): Promise<TargetProcess>;
   /** The file with the authority that the targets' certificates are from. */
@@ -35,7 +35,7 @@ export interface Bed {
     count: number;
     seconds: number;
     keys?: number;
-    /** As if it had run for so long. */
+    /** Age of the prepared history. */
     pastMs?: number;
   }): Promise<{ server: TargetProcess; data: PreparedData; startedMs: number }>;
   /** Stops the service and removes its folder. */

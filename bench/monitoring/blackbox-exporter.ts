@@ -4,10 +4,10 @@ import { delimiter, join } from 'node:path';
 import { Agent, request } from 'undici';
 import { startProcess, type TargetProcess } from '../shared/target-process.ts';
 
-/** Its names: Debian's, and that of its own releases. */
+/** Debian's name, and the name in its own releases. */
 const NAMES = ['prometheus-blackbox-exporter', 'blackbox_exporter'];
 
-/** Where it is installed; undefined where it is not. */
+/** Returns the path of the installed program. */
 export function findBlackboxExporter(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
   return folders

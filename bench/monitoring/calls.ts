@@ -28,7 +28,7 @@ export async function pingFor(options: {
     while (!ending && !spent) {
       const token = tokens[asked % tokens.length] ?? '';
       asked += 1;
-      // One that the rate limit refuses is no measure of a ping.
+      // A ping that the rate limit refuses isn't measured.
       spent = asked >= limit;
       const answer = await pool.request({ method: 'POST', path: pushPath(token) });
       const text = await answer.body.text();
@@ -67,7 +67,7 @@ export async function createOneByOne(options: {
   warmUp: number;
   count: number;
   body: (number: number) => unknown;
-  /** What a create is compared with. */
+  /** The reference for creating a monitor. */
   beside?: () => Promise<void>;
 }): Promise<{ createdMs: number[]; besideMs: number[] }> {
   const { port, keys, warmUp, count, body, beside = async () => {} } = options;

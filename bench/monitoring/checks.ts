@@ -24,9 +24,9 @@ export interface CheckMeasure {
   kind: Kind;
   /** A CPU second, where that is a goal by itself. */
   atLeast?: number;
-  /** The bare loop that it stands beside, at the same rate, and how many times as much it is to do. */
+  /** The reference loop at the same rate, and the goal for the ratio to it. */
   beside: { loop: Loop; atLeast: number };
-  /** So many that no core is ever busy all the time: then both are measured at the rate that is asked for. */
+  /** Few enough that no core is always busy, so that both are measured at the requested rate. */
   monitors: { full: number; quick: number };
 }
 

@@ -8,10 +8,10 @@ import { phaseOf } from '../../src/monitoring/time/rhythm.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Gridded } from './arrivals.ts';
 
-/** A data folder with monitors that nobody has looked at yet. */
+/** A data folder with monitors that haven't been checked. */
 export interface PreparedData {
   folder: string;
-  /** In the order of their definitions; of those that are checked on a rhythm. */
+  /** Monitors that are checked on a rhythm, in the order of their definitions. */
   gridded: Gridded[];
   /** Push tokens of the heartbeats. */
   tokens: string[];
@@ -30,7 +30,7 @@ export async function prepareData(options: {
   name: string;
   definitions: readonly MonitorCreate[];
   keys?: number;
-  /** How long ago they were created. */
+  /** Age of the monitors. */
   agoMs?: number;
 }): Promise<PreparedData> {
   const { parent, name, definitions, agoMs = 0 } = options;

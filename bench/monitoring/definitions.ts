@@ -78,13 +78,13 @@ const MIX: readonly Make[] = [
 const mixed: Make = (upstream, number, seconds) =>
   (MIX[number % MIX.length] ?? page)(upstream, number, seconds);
 
-/** Whether monitor number so-and-so of `mixed` never gets an answer. */
+/** True if this monitor of `mixed` never gets a response. */
 export const isSilent = (number: number) => MIX[number % MIX.length] === silent;
 
 const KINDS = { page, securePage, name, port, certificate, mixed, heartbeat };
 export type Kind = keyof typeof KINDS;
 
-/** So many monitors of a kind, numbered from 0. */
+/** Defines `count` monitors of a kind, numbered from 0. */
 export function definitionsOf(
   kind: Kind,
   options: { upstream: Upstream; count: number; seconds: number },

@@ -14,7 +14,7 @@ const ANSWER = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 
 /** A resolver that costs little: every name has the same address. Gives its port. */
 export async function startResolver(options: {
   host: string;
-  /** Told of the first label of each name that is asked for. */
+  /** Called with the first label of each requested name. */
   onQuestion: (label: string) => void;
 }): Promise<number> {
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
@@ -36,7 +36,7 @@ export async function startResolver(options: {
   return socket.address().port;
 }
 
-/** Where the first question ends; undefined when the message is none that can be answered. */
+/** Returns the end of the first question; undefined for an invalid message. */
 function endOfQuestion(query: Buffer): number | undefined {
   let at = HEADER_BYTES;
   while (at < query.length && query.readUInt8(at) > 0) at += query.readUInt8(at) + 1;

@@ -5,14 +5,14 @@ function hosts(network: number, count: number): string[] {
 
 export const HOSTS = {
   http: hosts(1, 250),
-  /** Those the certificate is for: `test/fixtures/tls/bench.pem`. */
+  /** Hosts of the certificate `test/fixtures/tls/bench.pem`. */
   https: hosts(2, 16),
   silent: hosts(3, 250),
 } as const;
 
 export const RESOLVER_HOST = '127.4.0.1';
 
-/** Where the monitors look, `host:port` each. */
+/** Targets, as `host:port`. */
 export interface Upstream {
   http: string[];
   https: string[];

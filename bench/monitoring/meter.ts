@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import type { Cores } from '../shared/cores.ts';
 import { busyNs, cpuNs } from '../shared/proc.ts';
 
-/** What was used between two checks. */
+/** Resources used between two readings. */
 export interface Used {
   wallSeconds: number;
   /** CPU time of the target. */

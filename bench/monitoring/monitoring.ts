@@ -67,10 +67,10 @@ const PROBE_MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
   certificate: (bed) => measureProbes(bed, CERTIFICATE),
 };
 
-/** What checks and calls cost the monitoring service, beside bare loops of the same requests at the same rate, against targets on the same machine. */
+/** The cost of checks and API calls, beside bare loops of the same requests at the same rate, against local targets. */
 export const monitoring = areaOf(MEASURES);
 
-/** What checks of ports and certificates cost, beside bare loops and blackbox_exporter. */
+/** The cost of port and certificate checks, beside bare loops and blackbox_exporter. */
 export const probes = areaOf(PROBE_MEASURES);
 
 /** The rhythm of the monitoring service's checks, seen at their targets on the same machine. */

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { CheckResult } from '../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../src/monitoring/history/history.ts';
-import { type Entry, resultEntry } from '../../src/monitoring/history/result-record.ts';
+import { type HistoryEntry, resultEntry } from '../../src/monitoring/history/result-record.ts';
 import { openResultsJournal } from '../../src/monitoring/history/results-journal.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Gridded } from './arrivals.ts';
@@ -11,7 +11,7 @@ const BATCH_COUNT = 42;
 /** Batches on their way to the disk at the same moment. */
 const BATCHES_AT_ONCE = 500;
 
-/** What a check at monitor number so-and-so found at that time; undefined when nobody looked. */
+/** Returns the result of a monitor's check at a time; undefined if there was none. */
 export type Look = (number: number, atMs: number) => CheckResult | undefined;
 
 /** Adds what a service that ran for so long would have left of these monitors: results, and the hours that were due. */
@@ -59,7 +59,7 @@ async function storeHours(folder: string, nowMs: number) {
 function* resultsOf(
   monitors: readonly Gridded[],
   { fromMs, toMs, look }: { fromMs: number; toMs: number; look: Look },
-): Iterable<Entry> {
+): Iterable<HistoryEntry> {
   const inTurn = [...monitors].sort((a, b) => a.phaseMs - b.phaseMs);
   const [first] = inTurn;
   if (!first) return;
@@ -80,8 +80,8 @@ const fiftiethDown: Look = (number, atMs) =>
     ? { ok: false, outcome: 'timeout', reason: 'no answer within 10 s', responseTimeMs: 10_000 }
     : { ok: true, outcome: 'ok', responseTimeMs: 20 + ((number * 7919 + atMs) % 2_000) / 10 };
 
-function* batchesOf(entries: Iterable<Entry>): Iterable<Entry[]> {
-  let batch: Entry[] = [];
+function* batchesOf(entries: Iterable<HistoryEntry>): Iterable<HistoryEntry[]> {
+  let batch: HistoryEntry[] = [];
   for (const entry of entries) {
     batch.push(entry);
     if (batch.length < BATCH_COUNT) continue;

@@ -11,7 +11,7 @@ export interface ProbeMeasure {
   name: string;
   title: string;
   kind: Kind;
-  /** Its bare loop, its module of blackbox_exporter, and where the targets are. */
+  /** The bare loop, the blackbox_exporter module and the targets. */
   loop: Loop;
   module: 'connect' | 'tls';
   targets: 'http' | 'https';

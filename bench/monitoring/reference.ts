@@ -1,7 +1,6 @@
-// What Node can do at best: bare loops that keep nothing, of GETs over undici, a new connection for each, of look-ups with
-// one resolver of node:dns, and of connections and handshakes of node:net and node:tls. Started by the bench with the
-// addresses to ask.
-// `GET /run?loop=https&perSecond=100&ms=3000` asks for so long and tells how often.
+// The best that Node can do: bare loops without storage. They send GET requests with undici on a new connection each, look up names
+// with one node:dns resolver, and open connections with node:net and node:tls. The bench starts it with the targets.
+// `GET /run?loop=https&perSecond=100&ms=3000` runs a loop for that time and returns the number of requests.
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -19,7 +19,7 @@ const SECONDS = 60;
 
 const LOOK_EVERY_MS = 100;
 
-/** What a start costs a service that has run for hours: reading back its results, beside the first checks all monitors. */
+/** The cost of a restart after hours: reading the results, beside the first checks of all monitors. */
 export async function measureRestart(bed: Bed): Promise<Finding[]> {
   const { quick, cores, note } = bed.context;
   const { count, windowMs } = PAST[quick ? 'quick' : 'full'];

@@ -49,7 +49,7 @@ export async function measureLag(bed: Bed): Promise<Finding[]> {
   ];
 }
 
-/** Lag, drift, memory and the time to look at all, with many monitors of which a tenth never gets an answer. */
+/** Lag, drift, memory and the time of a full round, with many monitors, a tenth of which never respond. */
 export async function measureMany(bed: Bed): Promise<Finding[]> {
   const { context } = bed;
   const { count, seconds, windowMs } = MANY[context.quick ? 'quick' : 'full'];
@@ -120,7 +120,7 @@ async function untilAllSeen(bed: Bed, count: number): Promise<number> {
   }
 }
 
-/** What came in a window that begins when all have been seen. */
+/** Collects arrivals in a window that begins after the first round. */
 async function watch(
   bed: Bed,
   { server, data }: Awaited<ReturnType<Bed['start']>>,
@@ -133,7 +133,7 @@ async function watch(
   await pause(windowMs);
   const window = { fromMs, toMs: nowMs() };
   const { foreignCores, targetCores } = meter();
-  // Of those that answer: a failed check is repeated at once, beside the rhythm.
+  // Only monitors that respond: a failed check is repeated immediately, outside the rhythm.
   const steady = data.gridded.filter(({ number }) => name !== 'many' || !isSilent(number));
   const rhythm = rhythmOf(steady, await asks.arrivals(), window);
   context.note(

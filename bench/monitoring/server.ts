@@ -20,7 +20,7 @@ export async function startMonitoring(options: {
     args: [...nodeArgs, `${dist}/main.js`],
     ready: READY,
     core,
-    // Its working folder has no .env file.
+    // A working folder without an .env file.
     cwd: folder,
     env: {
       ASKWATCH_ROLES: 'monitoring',
@@ -39,7 +39,7 @@ export interface Sample {
   value: number;
 }
 
-/** What the service tells of itself. Source: Prometheus, "Text-based format". */
+/** Reads the service's metrics. Source: Prometheus, "Text-based format". */
 export async function scrape(port: number): Promise<Sample[]> {
   const text = await get(port, '/metrics');
   return [...text.matchAll(/^([a-z]\w*)(?:\{(.*)\})? (\S+)$/gm)].map(
@@ -64,7 +64,7 @@ export async function checksDone(port: number): Promise<Map<string, number>> {
   return done;
 }
 
-/** What the service says of its lag, in words. */
+/** Describes the lag that the service reports. */
 export async function ownLag(port: number): Promise<string> {
   const lags = (await scrape(port)).filter(
     ({ name }) => /^askwatch_check_lag/.test(name) && !/_(bucket|sum|count)$/.test(name),

@@ -27,7 +27,7 @@ export async function runSteadily(
     }
   }
   await Promise.all(Array.from({ length: LANES }, ask));
-  // What closing the last connections costs belongs to it.
+  // The cost includes closing the last connections.
   await pause(20);
   return { done };
 }

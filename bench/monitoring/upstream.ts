@@ -1,5 +1,5 @@
-// What the monitors look at: pages over HTTP and TLS, pages that never come, and a resolver. Answers cost little, and
-// when each monitor was checked is written down. Started by the bench with the file of the certificate.
+// Targets of the monitors: pages over HTTP and TLS, pages that never respond, and a resolver. Responses are cheap, and the time of
+// each check is recorded. The bench starts it with the certificate file.
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
@@ -61,7 +61,7 @@ async function listen(
 
 const secure = () => {
   const server = createTlsServer({ key: pem, cert: pem }, respond);
-  // Who breaks off a handshake hurts nobody here.
+  // Aborted handshakes are expected.
   server.on('tlsClientError', () => {});
   return server;
 };

@@ -6,7 +6,7 @@ import { inTurn } from '../shared/passes.ts';
 import { SCHEMA } from './fleet.ts';
 import type { BenchServer } from './server.ts';
 
-/** What all measures stand on. */
+/** Shared set-up of all measures. */
 export interface Bed {
   context: BenchContext;
   server: BenchServer;
@@ -33,7 +33,7 @@ export function makeBed(context: BenchContext, server: BenchServer): Bed {
   };
 }
 
-/** What some work took. */
+/** Time and CPU of some work. */
 export interface Took {
   wallMs: number;
   /** CPU time of this process. */
@@ -100,7 +100,7 @@ export async function inLanes(
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-/** How long each of so many takes, one after another, milliseconds. */
+/** Runs `work` sequentially and returns each duration in milliseconds. */
 export async function timesOf(
   count: number,
   work: (number: number) => Promise<unknown>,

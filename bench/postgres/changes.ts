@@ -13,7 +13,7 @@ const SIZES = {
 
 const LANES = 10;
 const HEARD_LIMIT_MS = 5_000;
-/** So that each change is told alone. */
+/** Pause between changes, so that each is sent separately. */
 const BETWEEN_MS = 100;
 
 const Document = z.object({ number: z.number(), text: z.string() });
@@ -85,7 +85,7 @@ export async function measureChanges(bed: Bed): Promise<Finding[]> {
   ];
 }
 
-/** From when a change of one store is asked for until another has been told, beside bare NOTIFY and LISTEN. */
+/** Time from a change in one store until another sees it, beside bare NOTIFY and LISTEN. */
 export async function measureHeard(bed: Bed): Promise<Finding[]> {
   const { heard } = SIZES[bed.context.quick ? 'quick' : 'full'];
   const url = await bed.server.database('heard');

@@ -12,7 +12,7 @@ const SIZES = {
 /** Connections of the pool of a process. */
 const LANES = 10;
 
-/** As many callers, none of which comes to its limit: who is refused does not ask. */
+/** Callers, none of which reaches its limit, because a refused caller doesn't query the database. */
 const CALLERS = 100;
 const LIMIT = 600;
 const WINDOW_MS = 60_000;

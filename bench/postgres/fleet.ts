@@ -8,7 +8,7 @@ import { openKeys } from '../../src/http/keys.ts';
 import { openSharedHistory } from '../../src/monitoring/history/shared-history.ts';
 import { openMonitors } from '../../src/monitoring/monitors/monitors.ts';
 import { STATES } from '../../src/monitoring/monitors/state-store.ts';
-import { next } from '../../src/monitoring/state/state.ts';
+import { applyResult } from '../../src/monitoring/state/state.ts';
 import { lastOnGrid, phaseOf } from '../../src/monitoring/time/rhythm.ts';
 import { keyOf } from '../../src/store/postgres/document-changes.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -31,10 +31,10 @@ export const SCHEMA = 'askwatch';
 /** Rows in one statement. */
 const BATCH_COUNT = 1_000;
 
-/** How long the first result may take until it is counted. */
+/** Time limit for the first counted result. */
 const COUNTED_LIMIT_MS = 10_000;
 
-/** What the service stores of one monitor of pages. */
+/** The stored form of one monitor. */
 interface Template {
   version: number;
   body: { definition: { name: string; target: string } };
@@ -125,8 +125,8 @@ async function makeOne(
       if (Date.now() > endMs) throw new Error('The first result was not counted.');
     }
     const confirmation = { toDown: 1, toUp: 1 };
-    const happening = (state: Parameters<typeof next>[0]) =>
-      next(state, result, confirmation, nowMs);
+    const happening = (state: Parameters<typeof applyResult>[0]) =>
+      applyResult(state, result, confirmation, nowMs);
     await monitors.settle(id, happening, { always: true })?.saved;
     const [document] = await query(
       url,
@@ -134,7 +134,7 @@ async function makeOne(
     );
     const [register] = await query(
       url,
-      `select value, extra::text as extra from ${SCHEMA}.register where name = 'monitor-states'`,
+      `select value, extra::text as extra from ${SCHEMA}.shared_value where name = 'monitor-states'`,
     );
     await monitors.close();
     await history.close();
@@ -157,14 +157,14 @@ export async function startMember(
   url: string,
   options: {
     folder: string;
-    core?: number | undefined;
+    core?: number;
     nodeArgs?: string[];
     startLimitMs?: number;
   },
 ): Promise<TargetProcess> {
   const { folder, core, nodeArgs = [], startLimitMs } = options;
   starts += 1;
-  // Its working folder has no .env file.
+  // A working folder without an .env file.
   const cwd = join(folder, `member-${starts}`);
   await mkdir(cwd);
   return await startProcess({
@@ -173,7 +173,7 @@ export async function startMember(
     ready: READY,
     core,
     cwd,
-    ...(startLimitMs !== undefined && { startLimitMs }),
+    startLimitMs,
     env: {
       ...{ ASKWATCH_ROLES: 'monitoring', MONITOR_ALLOW_PRIVATE: '127.0.0.0/8' },
       ...{ DATABASE_URL: url, DATABASE_SCHEMA: SCHEMA, DATA_DIR: cwd },

@@ -13,7 +13,7 @@ import { type BenchServer, openServer } from './server.ts';
 import { openSink, type Sink } from './sink.ts';
 import { countSlots } from './slots.ts';
 
-/** How far this is to go on a machine: `BENCH_MANY='monitors=20000 seconds=60 processes=2 minutes=5'`. */
+/** Size of the run: `BENCH_MANY='monitors=20000 seconds=60 processes=2 minutes=5'`. */
 const SETTINGS = {
   full: { monitors: 100_000, seconds: 60, processes: 4, minutes: 10 },
   quick: { monitors: 2_000, seconds: 20, processes: 2, minutes: 1 },
@@ -29,7 +29,7 @@ export const postgresMany: Area = {
   isOnRequest: true,
   async run(context) {
     const settings = settingsOf(context);
-    // What is started here stays where this process is, and a whole machine is what is measured.
+    // Started processes inherit the cores, and this measure is about a whole machine.
     pinSelf(context.cores.all);
     const server = await openServer(context);
     const sink = await openSink();
@@ -74,7 +74,7 @@ async function measure(parts: {
 
   progress(`  starting ${processes} processes`);
   const startedMs = performance.now();
-  // As docs/several-processes.md advises with so many.
+  // docs/several-processes.md recommends this for many monitors.
   const nodeArgs = ['--max-semi-space-size=4'];
   if (profile) nodeArgs.push('--cpu-prof', `--cpu-prof-dir=${profile}`);
   const members = await Promise.all(
@@ -159,7 +159,7 @@ async function watch(parts: {
     unit: string,
     value: number,
     goal?: Finding['goal'],
-  ) => findingOfOne({ name: `many-${name}`, title, unit, ...(goal && { goal }) }, value);
+  ) => findingOfOne({ name: `many-${name}`, title, unit, goal }, value);
   return [
     found('lag', 'start lag p99, seen at the target', 'ms', rhythm.lagP99Ms, { atMost: 2_000 }),
     ...(before.serverNs === undefined || after.serverNs === undefined

@@ -17,7 +17,7 @@ const MEASURES = {
   takeover: measureTakeover,
 };
 
-/** What the engine on PostgreSQL does, beside bare statements that do the same, and what processes that share it do. */
+/** The PostgreSQL engine beside equivalent bare statements, and several processes on one database. */
 export const postgres: Area = {
   measures: Object.keys(MEASURES),
   async run(context) {

@@ -9,7 +9,7 @@ export interface BenchServer {
   database(name: string): Promise<string>;
   /** CPU time of all its processes so far, nanoseconds; undefined for a server on another machine. */
   cpuNs(): number | undefined;
-  /** Its processes on this machine. */
+  /** Process ids of a server on this machine. */
   pids(): number[];
   close(): Promise<void>;
 }

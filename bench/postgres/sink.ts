@@ -5,7 +5,7 @@ import { upstreamAt } from '../monitoring/server.ts';
 import { startProcess, type TargetProcess } from '../shared/target-process.ts';
 import { CERTIFICATE, DIST } from './fleet.ts';
 
-/** What the monitors look at: a process of its own that writes down who came when. */
+/** A target process that records the time of each check. */
 export interface Sink {
   pid: number;
   asks: ReturnType<typeof upstreamAt>;

@@ -1,11 +1,10 @@
 import type { ArrivalTimes, Gridded } from '../monitoring/arrivals.ts';
 
-/** What came of the times of the grid that lie whole in a window. */
+/** Counts of the scheduled checks in a window. */
 export interface SlotCounts {
   expected: number;
-  /** Nobody came. */
   missed: number;
-  /** Somebody came more than once, as after a failure or from two processes. */
+  /** More than one check, for example after a failure or by two processes. */
   doubled: number;
 }
 

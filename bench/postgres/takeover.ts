@@ -13,7 +13,7 @@ const SIZES = {
   quick: { count: 200, seconds: 5, kills: 2 },
 };
 
-/** What a killed process has sent comes before this. */
+/** Requests of a killed process arrive within this time. */
 const SENT_BEFORE_MS = 100;
 
 /** Others hold a process for alive for 5 s, and are to have taken over 3 s later. */

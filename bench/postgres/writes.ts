@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { z } from 'zod';
-import { neverChecked } from '../../src/monitoring/state/state.ts';
+import { createInitialState } from '../../src/monitoring/state/state.ts';
 import type { SeriesRow } from '../../src/store/series.ts';
 import { query } from '../../test/helpers/postgres/server.ts';
 import type { Finding } from '../shared/finding.ts';
 import { alternate, type Bed, figuresOf, type Took } from './bed.ts';
 import { SCHEMA } from './fleet.ts';
 
-/** As the service sends them. */
+/** The service's batch size. */
 const BATCH_COUNT = 500;
 
 const SIZES = {
@@ -18,7 +18,7 @@ const SIZES = {
 
 const DAY_MS = 86_400_000;
 
-/** The same as an open hour that is handed over with a state. */
+/** Similar to the open hour that is stored with a state. */
 const EXTRA =
   '1|1795694400000|1795694523456,60000,1|498804,2,0,123456,0,20.1,40.3,20.2|498803,60,0,3600000,0,19.8,1210.4,33.1';
 
@@ -80,7 +80,7 @@ export async function measureResults(bed: Bed): Promise<Finding[]> {
   return writeFindings('results', 'results', took, monitors * rounds);
 }
 
-/** States of monitors, of which a hundredth has news, beside the same rows with a bare statement. */
+/** Writes of monitor states, a hundredth of them changed, beside the same rows with a bare statement. */
 export async function measureStates(bed: Bed): Promise<Finding[]> {
   const { monitors, rounds, passes } = SIZES[bed.context.quick ? 'quick' : 'full'];
   const url = await bed.server.database('states');
@@ -88,13 +88,18 @@ export async function measureStates(bed: Bed): Promise<Finding[]> {
   const ids = idsOf(monitors);
   let nowMs = Date.now();
   const stateNow = () => ({
-    state: { ...neverChecked(nowMs), status: 'UP', lastCheckedMs: nowMs, responseTimeMs: 20.3 },
+    state: {
+      ...createInitialState(nowMs),
+      status: 'UP',
+      lastCheckedMs: nowMs,
+      responseTimeMs: 20.3,
+    },
   });
-  const registers = await store.registers({
+  const values = await store.sharedValues({
     name: 'monitor-states',
     schema: z.object({ state: z.unknown() }),
-    newest: () => ({ value: stateNow(), extra: EXTRA, ended() {} }),
-    told() {},
+    current: () => ({ value: stateNow(), extra: EXTRA, onEnd() {} }),
+    onStored() {},
   });
   await query(url, `create schema bare`);
   await query(
@@ -104,11 +109,11 @@ export async function measureStates(bed: Bed): Promise<Finding[]> {
       with (fillfactor = 50)`,
   );
   await query(url, `create index on bare.state (changed_at)`);
-  await Promise.all(ids.map((id) => registers.put(id)));
+  await Promise.all(ids.map((id) => values.save(id)));
   await query(
     url,
     `insert into bare.state select id, gen_random_uuid(), clock_timestamp(), clock_timestamp(),
-      value, extra from ${SCHEMA}.register`,
+      value, extra from ${SCHEMA}.shared_value`,
   );
   const client = new pg.Client(url);
   await client.connect();
@@ -120,10 +125,10 @@ export async function measureStates(bed: Bed): Promise<Finding[]> {
     async askwatch() {
       for (let round = 0; round < rounds; round += 1) {
         nowMs += 60_000;
-        const news = ids.flatMap((id, at) => (at % 100 === round ? registers.put(id) : []));
-        for (const id of ids) registers.note(id);
+        const news = ids.flatMap((id, at) => (at % 100 === round ? values.save(id) : []));
+        for (const id of ids) values.saveLater(id);
         await Promise.all(news);
-        await registers.idle();
+        await values.idle();
       }
     },
     async reference() {

@@ -11,7 +11,7 @@ const COMMANDS = 200;
 const WARM_UP = 50;
 const PASSES = { full: 3, quick: 1 };
 
-/** What acknowledges commands. */
+/** A program that acknowledges commands. */
 export interface AckBed {
   pid: number;
   /** Sends a command, and gives the time to its acknowledgement in milliseconds. */
@@ -23,9 +23,8 @@ export interface AckBed {
 export interface AckCase {
   name: string;
   title: string;
-  /** Of the 99th percentile, milliseconds. */
+  /** Goal for the 99th percentile, in milliseconds. */
   goal?: Goal;
-  /** The case that it stands beside. */
   reference?: AckCase;
   start(): Promise<AckBed & { takeOff?: () => Promise<Flight> }>;
   /** Between two commands; 25. */
@@ -35,7 +34,7 @@ export interface AckCase {
 /** One pass of one case. */
 interface AckReading {
   acksMs: number[];
-  /** What the bench itself may add: its own loop takes the acknowledgement. */
+  /** Delay of the bench's own event loop, which receives the acknowledgement. */
   benchP99Ms: number;
   /** Cores that the program kept busy; near 1 when it was the limit. */
   targetCores: number;
@@ -43,7 +42,7 @@ interface AckReading {
   waitedShare: number;
 }
 
-/** How long commands wait for their acknowledgement, in each case but those that are references; the cases alternate. */
+/** Measures acknowledgement times in alternating cases. References only serve as comparison. */
 export async function measureAcks(
   context: BenchContext,
   cases: readonly AckCase[],

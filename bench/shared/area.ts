@@ -3,7 +3,7 @@ import type { Cores } from './cores.ts';
 import type { Finding } from './finding.ts';
 import type { Patience } from './passes.ts';
 
-/** What every area of the bench is given. */
+/** Options of every area. */
 export interface BenchContext {
   /** An empty folder that goes with the bench. */
   folder: string;
@@ -13,7 +13,7 @@ export interface BenchContext {
   only: string | undefined;
   /** Another program of the same kind that is to be measured in the same run, one of the area's `peers`. */
   beside: string | undefined;
-  /** Where CPU profiles of what is measured are put; undefined when none are made. */
+  /** Folder for CPU profiles; undefined without profiling. */
   profile: string | undefined;
   patience: Patience;
   /** Says something below the table. */
@@ -26,9 +26,9 @@ export interface BenchContext {
 
 /** A part of Askwatch with its own measures. */
 export interface Area {
-  /** What `--only` can ask for. */
+  /** Names for `--only`. */
   measures: readonly string[];
-  /** What it can be measured beside. */
+  /** Names of supported peers. */
   peers?: readonly string[];
   /** It takes so long, or so much, that `all` leaves it out. */
   isOnRequest?: boolean;
@@ -39,7 +39,7 @@ export interface Area {
 /** An area could not measure all of it. */
 export class UnfinishedError extends Error {
   override name = 'UnfinishedError' as const;
-  /** What it found before. */
+  /** Findings of the earlier run. */
   readonly found: Finding[];
 
   constructor(message: string, found: Finding[], options: ErrorOptions) {

@@ -8,7 +8,7 @@ import { startProcess, type TargetProcess } from './target-process.ts';
 
 // This runs from dist/bench/, beside the program that it measures.
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
-/** What it prints when it is ready, with the port of its services. */
+/** Matches the banner, which has the port. */
 export const askwatchReady = 'Services +http:\\S+?:(\\d+)/v1 ';
 
 const STEP_MS = 100;
@@ -30,7 +30,7 @@ export async function startAskwatch(
     args: [...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []), ...nodeArgs, PROGRAM],
     ready,
     core: cores.target,
-    // Its working folder has no .env file.
+    // A working folder without an .env file.
     cwd: data,
     env: {
       ...{ DATA_DIR: data, PORT: '0', LOG_LEVEL: 'warn', ASKWATCH_ROLES: 'bot,monitoring' },

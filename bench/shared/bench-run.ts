@@ -7,7 +7,7 @@ const AreaRun = z.object({
   seconds: z.number(),
   /** Why it could not be measured, or not all of it. */
   failure: z.string().optional(),
-  /** What is to be known beside the figures. */
+  /** Remarks about the figures. */
   notes: z.array(z.string()),
   findings: z.array(Finding),
 });
@@ -18,7 +18,7 @@ const BenchRun = z.object({
   format: z.literal('askwatch-bench-1'),
   /** When it began, ISO 8601. */
   date: z.iso.datetime(),
-  /** What was measured; ends with `+` where files differ from it, null where no git tells. */
+  /** The measured commit; ends with `+` if files differ from it, null without git. */
   commit: z.string().nullable(),
   node: z.string(),
   machine: z.object({ cores: z.number(), model: z.string() }),
@@ -28,7 +28,7 @@ const BenchRun = z.object({
 /** A run of the bench, as `--json` writes it and `--against` reads it. */
 export type BenchRun = z.infer<typeof BenchRun>;
 
-/** The run as JSON, with the medians and the verdict of each finding for those who read no passes. */
+/** The run as JSON, with medians and verdicts. */
 export function writtenRun(run: BenchRun): string {
   const areas = run.areas.map((area) => ({
     ...area,
@@ -41,7 +41,7 @@ function summaryOf(finding: Finding) {
   return { median: mediansOf(finding), result: resultOf(finding), met: isMet(finding) };
 }
 
-/** Throws when findings could not be told from each other in another run, or have no figure. */
+/** Throws if findings lack unique names or figures. */
 export function checkFindings(findings: readonly Finding[]): void {
   const names = new Set<string>();
   for (const finding of findings) {
@@ -57,7 +57,7 @@ export function checkFindings(findings: readonly Finding[]): void {
 
 /** Reads what `--json` wrote. Throws an error for people when it is something else. */
 export function parseRun(text: string): BenchRun {
-  // Where npm ran the bench, its own lines stand before the run.
+  // npm prints its own lines first.
   const start = text.startsWith('{') ? 0 : text.indexOf('\n{') + 1;
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Where processes run: the measured one alone on its core, those that load and answer it on another. */
+/** CPU cores: the measured process has one for itself; load generators and targets share another. */
 export interface Cores {
   /** Undefined where processes cannot be pinned. */
   target?: number;

@@ -5,7 +5,7 @@ import { median } from './passes.ts';
 /** More CPU of others than this, in cores, and a pass is marked as noisy. */
 export const NOISY_CORES = 0.2;
 
-/** How a figure is looked at: as a `ratio` to the reference, as what is `added` to a base, or by `itself`. */
+/** How a figure is compared: as a `ratio` to the reference, as `added` to a base, or by `itself`. */
 const Comparison = z.enum(['ratio', 'added', 'itself']);
 
 const Goal = z.union([z.object({ atMost: z.number() }), z.object({ atLeast: z.number() })]);
@@ -15,29 +15,28 @@ const PassFigures = z.object({
   askwatch: z.number(),
   /** The counterpart's in the same pass. */
   reference: z.number().optional(),
-  /** What Askwatch adds to, in the same pass. */
+  /** The base of `added`, in the same pass. */
   base: z.number().optional(),
 });
-/** What one pass showed of a measure, in its unit. */
+/** Figures of one pass, in the measure's unit. */
 export type PassFigures = z.infer<typeof PassFigures>;
 
 export const Finding = z.object({
-  /** The same in every run, and alone in its area. */
+  /** Stable, and unique in its area. */
   name: z.string(),
   title: z.string(),
-  /** Of the figures: `µs`, `/s`; empty where they are counts. */
+  /** Such as `µs` or `/s`; empty for counts. */
   unit: z.string(),
   compare: Comparison,
-  /** Of what is compared; none where the figure only explains others. */
+  /** Absent if the figure only explains others. */
   goal: Goal.optional(),
   passes: z.array(PassFigures).min(1),
   /** Passes in which others used the cores too. */
   noisyPasses: z.number().optional(),
 });
-/** What was found of one measure. */
 export type Finding = z.infer<typeof Finding>;
 
-/** What is judged: a ratio, or a figure in the unit; of several passes the median of what each of them showed. */
+/** The median over the passes of the compared value. */
 export function resultOf({ name, compare, passes }: Finding): number {
   return median(
     passes.map(({ askwatch, reference, base }) => {
@@ -58,7 +57,7 @@ export function mediansOf({ passes }: Finding): { askwatch: number; reference?: 
   };
 }
 
-/** Whether the goal is met; undefined where there is none. */
+/** True if the goal is met; undefined without a goal. */
 export function isMet(finding: Finding): boolean | undefined {
   const { goal } = finding;
   if (!goal) return undefined;
@@ -84,7 +83,7 @@ export function findingOfOne(
 export const noisyOf = (foreignCores: readonly number[]) =>
   foreignCores.filter((cores) => cores > NOISY_CORES).length;
 
-/** Shares of all times that are told by themselves. */
+/** Percentiles that are reported. */
 const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99, most: 1 };
 type Share = keyof typeof SHARES;
 

@@ -16,7 +16,7 @@ export const IN_FLIGHT = 200;
 const CHUNKS = Array.from({ length: 240 }, () => 'two words, ');
 const CHUNK_MS = 500;
 
-/** Between two commands: forty a second, whoever waits for them. */
+/** Pause between commands: forty per second. */
 const APART_MS = 25;
 
 /** Does something so often, at a steady rate; a late answer holds up nobody. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
-/** What holds a program's objects, bytes. */
+/** Heap sizes in bytes. */
 export interface Heap {
   usedBytes: number;
 }
@@ -30,7 +30,7 @@ export async function heapAfterCollection(port: number): Promise<Heap> {
       if (answer.id === id) return answer.result;
     }
   }
-  // What finalizers let go of is garbage only the second time.
+  // Objects that finalizers release are collected only the second time.
   await call(1, 'HeapProfiler.collectGarbage');
   await call(2, 'HeapProfiler.collectGarbage');
   const usage = await call(3, 'Runtime.getHeapUsage');

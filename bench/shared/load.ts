@@ -9,13 +9,13 @@ export interface LoadOptions {
   connections: number;
   /** Head and body. */
   request: Buffer;
-  /** What is wrong with the body of an answer, if anything; `first` is true once for each connection. */
+  /** Returns the error in a response body; `first` is true once per connection. */
   problemOf(body: Buffer, first: boolean): string | undefined;
   /** Between the starts of two connections, so that paced answers do not march in step. */
   staggerMs?: number;
 }
 
-/** What was answered since the last check. */
+/** Responses since the last reading. */
 export interface Tally {
   answered: number;
   latenciesMs: number[];
@@ -41,7 +41,7 @@ export class WrongAnswerError extends Error {
 const READ_BYTES = 64 * 1024;
 const LONGEST_BODY_BYTES = 1024 * 1024;
 const DRAIN_LIMIT_MS = 10_000;
-/** So many wrong answers are enough to know. */
+/** Wrong responses that are reported at most. */
 const PROBLEM_LIMIT = 50;
 
 const newTally = (): Tally => ({ answered: 0, latenciesMs: [], firstBytesMs: [] });

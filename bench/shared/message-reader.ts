@@ -1,4 +1,4 @@
-/** What a reader tells of each message. Bytes are only lent: copy what is kept. */
+/** Callbacks for each message. The bytes are reused; copy them to keep them. */
 export interface MessageListener {
   /** Start line and headers, without the empty line. */
   head(text: string): void;
@@ -15,9 +15,9 @@ const HEAD_END = '\r\n\r\n';
  */
 export function createMessageReader(listener: MessageListener): (bytes: Buffer) => void {
   let state: 'head' | 'body' | 'size' | 'chunk' | 'trailer' = 'head';
-  /** Of a head or line whose end has not come. */
+  /** Bytes of an unfinished head or line. */
   let begun: Buffer | undefined;
-  /** Of the body or chunk, still to come. */
+  /** Remaining bytes of the body or chunk. */
   let left = 0;
 
   /** The text up to `mark`, or undefined when it has not all come yet; `rest` is what follows. */

@@ -6,12 +6,12 @@ export function median(values: readonly number[]): number {
   return upper === undefined || lower === undefined ? Number.NaN : (upper + lower) / 2;
 }
 
-/** Those who are measured, in the order of this pass: it turns round each time, so that neither is always the first. */
+/** Returns the subjects in this pass's order, which is reversed each time. */
 export function inTurn<T>(pass: number, subjects: readonly T[]): T[] {
   return pass % 2 === 0 ? [...subjects] : [...subjects].reverse();
 }
 
-/** What may still be spent on measuring again. */
+/** Remaining time for repeated measurements. */
 export interface Patience {
   /** For each reading. */
   repeats: number;

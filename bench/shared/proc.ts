@@ -51,7 +51,7 @@ export function busyNs(cores: readonly number[]): number {
   );
 }
 
-/** Throws where the figures above cannot be had. */
+/** Throws if the system lacks these figures. */
 export function checkProc(): void {
   try {
     cpuNs(process.pid);

@@ -6,7 +6,7 @@ export interface Question {
   channel: string;
 }
 
-/** What is asked on a bed, and what its model says to each. */
+/** Questions and the model's answers. */
 export interface Questions {
   /** The time before each chunk of every answer from now on, those under way too. */
   pace(chunkMs: number): void;
@@ -16,7 +16,7 @@ export interface Questions {
   callOf(question: Question): ProviderCall | undefined;
 }
 
-/** What every bed does whose program is asked. */
+/** A bed whose program answers questions. */
 export interface AskedBed extends Pick<Questions, 'pace' | 'callOf'> {
   pid: number;
   /** Asks in a new channel. */

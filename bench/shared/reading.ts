@@ -6,7 +6,7 @@ import { median } from './passes.ts';
 import { busyNs, cpuNs, residentMiB } from './proc.ts';
 import { figure } from './table.ts';
 
-/** What one window of load showed. */
+/** Figures of one window of load. */
 export interface Reading {
   perSecond: number;
   /** CPU time of the target for each answer, microseconds. */
@@ -61,7 +61,7 @@ export async function read(
   load.take();
   const before = look();
   await pause(window.windowMs);
-  // Where others take the cores, nothing at all may have been answered by then.
+  // If other programs use the cores, there may be no response at all by then.
   const enough = window.leastAnswers ?? Math.max(LEAST_ANSWERS, window.connections);
   const latestMs = before.atNs / 1e6 + LONGEST_WINDOW_MS;
   while (load.answered() < enough && performance.now() < latestMs) await pause(STEP_MS);
@@ -89,7 +89,7 @@ export async function read(
   };
 }
 
-/** A reading on one line, for those who look closer. */
+/** Formats a reading as one line. */
 export function inWords(reading: Reading): string {
   const { perSecond, cpuUs, p50Ms, firstByteP50Ms, targetCores, foreignCores } = reading;
   return [

@@ -38,8 +38,8 @@ export async function startProcess(options: {
   const { program = process.execPath } = options;
   const [command = '', ...rest] = pinned(core, [program, ...args]);
   const child = spawn(command, rest, {
-    ...(cwd !== undefined && { cwd }),
-    // Nothing of the surrounding environment reaches it: settings there would change what is measured.
+    cwd,
+    // The environment isn't inherited, because settings in it would change the measured program.
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

@@ -15,7 +15,7 @@ export interface SlackBed extends AskedBed {
   firstTextsMs(questions: readonly Question[]): number[];
 }
 
-/** Of 200 answers at once. */
+/** Time limit of 200 answers at once. */
 const LIMIT_MS = 360_000;
 
 export async function startSlackBed(context: BenchContext): Promise<SlackBed> {
@@ -36,7 +36,7 @@ export async function startSlackBed(context: BenchContext): Promise<SlackBed> {
   return bedOf({ slack, provider, server, closeSlack: () => closeSlack() });
 }
 
-/** What is shown while an answer is not whole. */
+/** Texts of an unfinished answer. */
 const UNFINISHED = /Thinking…|Writing…/;
 
 function bedOf(parts: {
@@ -95,7 +95,7 @@ function isWhole(slack: SlackFake, question: Question): boolean {
   );
 }
 
-/** How long an acknowledgement took. Throws when there was none. */
+/** Returns the time of an acknowledgement. Throws if there was none. */
 export function ackedMs({ ms }: { ms: number | undefined }): number {
   if (ms === undefined) throw new Error('A slash command was not acknowledged.');
   return ms;

@@ -20,8 +20,8 @@ const CASES = [
 ];
 
 /**
- * The calls of the Web API for an answer that takes long, by how it is shown. The answers are written at the same time, each
- * in a workspace of its own, since those of one share its edits.
+ * Counts Web API calls of a long answer, by how it is shown. The answers are generated at the same time, each in its own workspace,
+ * because answers in one workspace share its limit of edits.
  */
 export async function measureCalls(context: BenchContext): Promise<Finding[]> {
   const seconds = SECONDS[context.quick ? 'quick' : 'full'];

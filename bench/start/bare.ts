@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 
-// What any Node service with a server and a log takes to start.
+// The least that a Node service with a server and a log needs to start.
 const log = pino({ level: 'warn' });
 const server = createServer((_request, response) => {
   log.debug('asked');

@@ -36,7 +36,7 @@ interface Reading {
   residentMiB: number;
 }
 
-/** What a start of the whole program costs, and what it holds when nothing happens. */
+/** The cost of a start of the whole program, and its memory when idle. */
 export const start: Area = {
   measures: ['ready', 'idle'],
   async run(context) {
@@ -69,7 +69,7 @@ interface Measure {
   key: keyof Reading;
 }
 
-/** A finding for each subject but the bare one, which stands beside it. */
+/** A finding for each subject, with the bare service as the reference. */
 function findingsOf(
   { name, title, unit, key }: Measure,
   readings: ReadonlyMap<Subject, readonly Reading[]>,

@@ -19,7 +19,6 @@ import type { WatchReading } from './readings.ts';
 
 /** Between two passes: outages that are further apart are not told together. */
 const APART_MS = 3_600_000;
-/** So that a check after that time does not come late. */
 const POLL_MS = APART_MS;
 
 const PLACES: Place[] = [
@@ -58,7 +57,7 @@ process.stdout.write(`${JSON.stringify(readings)}\n`);
 await Promise.all([watch.stop(), sender.stop(), polls.open()]);
 await Promise.all([monitoring.close(), store.close()]);
 
-/** Nothing is known, and no code has run before. */
+/** The first poll of a new process without state. */
 async function firstPoll(): Promise<WatchReading> {
   await have(Number(changed));
   const end = startReading();
@@ -76,7 +75,7 @@ async function laterPolls(): Promise<WatchReading[]> {
   const readings: WatchReading[] = [];
   // The first pass warms up.
   for (let pass = 0; pass <= Number(passes); pass += 1) {
-    // Where passes are close together, others go down in each, or they would flap.
+    // Each pass takes other monitors down, because the same ones would flap.
     const from = by === 'changes' ? pass * Number(changed) : 0;
     const down = await readingOf(Number(changed), from);
     const back = await readingOf(0, 0);
@@ -129,7 +128,7 @@ function gate() {
   };
 }
 
-/** A state that says when everything in it is told. */
+/** A state that resolves when all its alerts are delivered. */
 function toldState(inner: WatchState) {
   let onUpdate = () => {};
   const isAllTold = () =>

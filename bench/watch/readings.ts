@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** What one pass took: a poll, and telling everything that it made. */
+/** Figures of one pass: a poll, and the delivery of its alerts. */
 export interface WatchReading {
   /** The longest time in which the event loop did nothing else. */
   blockMs: number;
-  /** The same without the time in which others had the core. */
+  /** The same without time in which other processes used the core. */
   ownBlockMs: number;
-  /** Of the whole process, the collection of garbage too. */
+  /** CPU of the whole process, including garbage collection. */
   cpuMs: number;
   writtenBytes: number;
   wallMs: number;

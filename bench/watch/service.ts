@@ -70,7 +70,7 @@ const server = createServer((request, response) => {
     send(Buffer.from(JSON.stringify({ count: news.length, monitors: news, removed: [], cursor })));
     return;
   }
-  // Nothing beyond the contract.
+  // Only the contract's route exists.
   if (pathname !== MonitoringPath.monitors) {
     response.writeHead(404).end();
     return;

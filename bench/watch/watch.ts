@@ -21,14 +21,14 @@ const LIMIT_MS = 600_000;
 const BLOCK_GOAL = { atMost: 50 };
 
 const MONITORS = { full: 10_000, quick: 2_000 };
-/** Of a service that tells changes. */
+/** Monitors of a service with a changes route. */
 const MANY = { full: 100_000, quick: 20_000 };
 const PASSES = { full: 5, quick: 3 };
 
 interface Case {
   /** Monitors go down, come back, or are seen for the first time ever. */
   what: 'down' | 'back' | 'first';
-  /** How many of so many do, or are down when they are first seen. */
+  /** The number of monitors that go down, or are down at first. */
   of: (monitors: number) => number;
   title: (monitors: number, changed: number) => string;
 }
@@ -61,7 +61,7 @@ const BY_CHANGES: Record<string, Case> = {
   'changes-hundredth': { what: 'down', of: hundredth, title: changes },
 };
 
-/** The bot's poll of a long list, or of what changed of a longer one, and the telling of what came of it. */
+/** The bot's poll of a long list, or of the changes of a longer one, and the delivery of the alerts. */
 export const watch: Area = {
   measures: [...Object.keys(CASES), ...Object.keys(BY_CHANGES)],
   async run(context) {
@@ -96,7 +96,7 @@ export const watch: Area = {
   },
 };
 
-/** What the service offers besides the list. */
+/** Routes that the service offers. */
 type By = 'list' | 'changes';
 
 interface Given {
@@ -122,7 +122,7 @@ async function runBot(
   { port, what, changed, passes, name, by }: Given,
 ): Promise<WatchReading[]> {
   const data = await mkdtemp(join(folder, 'watch-'));
-  // Of several processes, the profile of the last one is kept.
+  // Only the last process's profile is kept.
   const profiling = profile
     ? ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${name}.cpuprofile`]
     : [];

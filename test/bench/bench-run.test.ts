@@ -83,7 +83,7 @@ describe('a run as JSON', () => {
 });
 
 describe('findings are refused', () => {
-  test('with one name twice', () => {
+  test('findings must have unique names', () => {
     expect(() => checkFindings([memory, memory])).toThrow('Two findings are called memory.');
   });
 

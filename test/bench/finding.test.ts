@@ -18,7 +18,7 @@ describe('a finding', () => {
     expect(resultOf(finding({ compare: 'itself' }))).toBe(500);
   });
 
-  test('that lacks what it is compared with gives no figure', () => {
+  test('a finding without its counterpart has no figure', () => {
     const passes = [{ askwatch: 400 }];
     expect(() => resultOf(finding({ passes }))).toThrow('cpu has nothing');
     expect(() => resultOf(finding({ passes, compare: 'added' }))).toThrow('cpu has nothing');
@@ -32,7 +32,7 @@ describe('a finding', () => {
     expect(isMet(finding({}))).toBeUndefined();
   });
 
-  test('of times is one for each share, with the counterpart of the same pass', () => {
+  test('times give one finding per percentile, with the counterpart of the same pass', () => {
     const upTo = (most: number) => Array.from({ length: most }, (_, at) => at + 1);
     expect(
       findingsOfTimes({

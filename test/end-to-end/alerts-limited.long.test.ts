@@ -14,9 +14,9 @@ interface TwoChannels {
   env: Record<string, string>;
   /** Titles in the channel that is not limited. */
   titles(): string[];
-  /** How often a post to the limited channel was tried. */
+  /** Attempts to post to the limited channel. */
   tries(): number;
-  /** What the limited channel was told in spite of it. */
+  /** Posts in the limited channel in spite of the limit. */
   slipped(): number;
 }
 

@@ -18,7 +18,7 @@ const PICTURE = { name: 'screen.png', bytes: png(), mediaType: 'image/png' };
 const LOG = { name: 'app.log', bytes: Buffer.from('ECONNRESET, 3 times'), mediaType: 'text/plain' };
 const PDF = { name: 'bill.pdf', bytes: madePdf(['Invoice 4711']), mediaType: 'application/pdf' };
 
-/** What the README says that people can do, by the built program with everything that it is composed of. */
+/** The README's capabilities, by the built program with all its parts. */
 describe.each(Object.entries(CHAT_DRIVERS))('on %s', (_name, startDriver) => {
   let chat: ChatDriver;
   let model: ModelProvider;
@@ -41,7 +41,7 @@ describe.each(Object.entries(CHAT_DRIVERS))('on %s', (_name, startDriver) => {
     };
   });
 
-  /** What the model was told with the newest question. */
+  /** The newest prompt. */
   const told = () =>
     partsSaid(model.calls.at(-1) as never)
       .at(-1)
@@ -152,7 +152,7 @@ describe.each(Object.entries(CHAT_DRIVERS))('on %s', (_name, startDriver) => {
     );
     expect(name).toMatch(/^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/);
     expect(file).toContain('The logs were large.');
-    // What the model left out is added.
+    // The bot adds facts that the model left out.
     expect(file).toContain('cleaned the logs');
   });
 

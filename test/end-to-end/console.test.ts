@@ -9,7 +9,7 @@ import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { eventuallyEquals } from '../helpers/eventually-equals.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-/** Checks run every five seconds, and a change is told after the next look at the monitors. */
+/** Checks run every five seconds, and an alert follows the next poll. */
 const ALERT_WITHIN_MS = 60_000;
 
 /** A web server that goes away and comes back at the same address. */

@@ -110,7 +110,7 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
       async () => {
         const url = await ownDatabase();
         const name = new URL(url).pathname.slice(1);
-        // As a standby has them, the tables are there.
+        // A standby has the tables.
         await runCli(await temporaryFolder(), ['keys', 'list'], { DATABASE_URL: url });
         await query(address({}), `alter database ${name} set default_transaction_read_only = on`);
         return url;
@@ -228,7 +228,9 @@ describe.skipIf(!server)('npx askwatch move-state', () => {
     await first.stop();
     expect(await move({}, '--check')).toMatchObject({
       code: 1,
-      output: expect.stringMatching(/gateway-keys: 1 and 0$.*^They differ in \d groups/ms),
+      output: expect.stringContaining(
+        'has no Askwatch data yet. Run move-state without --check first.',
+      ),
     });
     const moved = await move({});
     expect(moved).toMatchObject({ code: 0 });

@@ -71,7 +71,7 @@ describe('one program, killed with -9 again and again', () => {
     await eventually(() => posts() > before);
   }
 
-  test('while Discord stores an alert and cannot say so, it does not tell twice', async () => {
+  test('a kill while Discord stores an alert causes no duplicate', async () => {
     await killInOutage('Stored.', () => postMeets({ hang: true, applied: true }));
   });
 
@@ -82,12 +82,12 @@ describe('one program, killed with -9 again and again', () => {
     discord.settings.nonceWindowMs = nonceWindowMs;
   });
 
-  test('before Discord took an alert, it tells it after the restart', async () => {
+  test('an alert that Discord has not accepted before a kill is posted after the restart', async () => {
     await killInOutage('Lost.', () => postMeets({ hang: true }));
   });
 
-  test('at any moment, it tells each outage once and in the end the truth', async () => {
-    // Each time another monitor: one that goes down again and again is told as flapping.
+  test('kills at random moments leave one true alert per outage', async () => {
+    // A different monitor each time, because repeated outages count as flapping.
     for (let kill = 1; kill <= kills; kill += 1) {
       await killInOutage(`Shop ${kill}.`, async () => {
         // Anywhere between the change and well after its alert.
@@ -97,7 +97,7 @@ describe('one program, killed with -9 again and again', () => {
     }
   }, 900_000);
 
-  test('in the middle of an answer, it goes on with the conversation after the restart', async () => {
+  test('a conversation continues after a kill in the middle of an answer', async () => {
     const thread = await questionShown(discord.slash('ask', { question: 'First' }));
     await answerIn(discord, thread, 1);
     model.answerWith(['One ', 'two ', 'three.'], { chunkMs: 300 });

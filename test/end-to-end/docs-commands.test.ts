@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Message, Outcome } from '../../src/console/shared/api-types.ts';
+import type { InteractionOutcome, Message } from '../../src/console/shared/api-types.ts';
 import { CURSOR_HEADER } from '../../src/contracts/monitoring-additions.ts';
 import { openTab, repliesOf, type Tab } from '../helpers/console/test-console.ts';
 import { sharedAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
@@ -159,7 +159,7 @@ async function typeInto(tab: Tab, text: string): Promise<Message | undefined> {
   });
 }
 
-async function messageOf(tab: Tab, outcome: Outcome & { message: string }) {
+async function messageOf(tab: Tab, outcome: InteractionOutcome & { message: string }) {
   const listed = tab.heard
     .flatMap((event) => (event.kind === 'message' ? [event.listed.message] : []))
     .findLast(({ id }) => id === outcome.message);

@@ -8,7 +8,7 @@ import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { examine, runDoctor, startEverything } from '../helpers/end-to-end/run-doctor.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-/** A server of this machine that does whatever it is told; gives its address. */
+/** Starts a scripted server and returns its address. */
 async function serve(answer: RequestListener): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -192,7 +192,7 @@ test('settings that are wrong are told as the start tells them, and what they ar
   expect(output).toContain('2 problems, 1 warning.');
 });
 
-test('without anything set it warns that no model answers, and that is no failure', async () => {
+test('doctor warns without settings that no model answers, and exits with 0', async () => {
   const { code, findings } = await examine({});
   expect(code).toBe(0);
   expect(findings.filter(({ level }) => level !== 'ok')).toMatchObject([

@@ -18,7 +18,7 @@ const PASSWORD = 'correct horse battery';
 /** Within which nothing may be left. */
 const MINUTE_MS = 60_000;
 
-/** The program with two workspaces, and all that it keeps of whoever wants to be forgotten. */
+/** The program with two workspaces and data of a person who wants to be forgotten. */
 async function begin() {
   const slack = await startSlackTeams([ALPHA, BETA]);
   const dataDir = await temporaryFolder();
@@ -111,7 +111,7 @@ async function begin() {
       askwatch = await startAskwatch(options);
       listen();
     },
-    /** What is deleted in public ways, each with texts that only it left in the files. Resolves once it is acknowledged. */
+    /** Deletions through public commands, each with texts that occur only in the deleted data. */
     deletions: [
       {
         texts: [`s3cret-of-${ALPHA}`],
@@ -122,7 +122,7 @@ async function begin() {
         },
       },
       {
-        // Alerts that told of it are part of what was said; its secrets are not.
+        // Alerts may still mention the monitor, but not its secrets.
         texts: [sealed?.[1] ?? 'no secret'],
         async act() {
           const removed = await fetch(`${monitors()}/${monitor}`, { method: 'DELETE', headers });

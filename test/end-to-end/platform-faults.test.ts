@@ -9,7 +9,7 @@ import { replies, socketMode } from '../helpers/end-to-end/slack-program.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-/** What discord.js 14.28 answers with a rejection that nobody hears. */
+/** discord.js 14.28 reacts with an unhandled rejection. */
 const UNREADABLE = '{"op":9}';
 
 test('a fault inside the library of one platform starts that one again, and nothing else is touched', async () => {

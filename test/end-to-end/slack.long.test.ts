@@ -79,15 +79,15 @@ describe('one program, killed with -9 again and again', () => {
     await eventually(() => posts() > before);
   }
 
-  test('while Slack stores an alert and cannot say so, it does not tell twice', async () => {
+  test('a kill while Slack stores an alert causes no duplicate', async () => {
     await killInOutage('Stored.', () => postMeets({ kind: 'hang', stored: true }));
   });
 
-  test('before Slack took an alert, it tells it after the restart', async () => {
+  test('an alert that Slack has not accepted before a kill is posted after the restart', async () => {
     await killInOutage('Lost.', () => postMeets({ kind: 'hang' }));
   });
 
-  test('at any moment, it tells every outage once and every recovery on the same message', async () => {
+  test('kills at random moments leave one alert per outage, with its recovery', async () => {
     for (let round = 0; round < rounds; round += 1) {
       await killInOutage(`Shop ${round}.`, async () => {
         // From before the poll to after the post, a few milliseconds further in each round.
@@ -98,7 +98,7 @@ describe('one program, killed with -9 again and again', () => {
     }
   }, 900_000);
 
-  test('in mid-answer, it answers the next question in the same thread', async () => {
+  test('the next question in the thread is answered after a kill in the middle of an answer', async () => {
     model.answerWith(Array(500).fill('word '), { chunkMs: 20 });
     const thread = slack.mention('a long story');
     await eventually(() => slack.thread(CHANNEL, thread)[0]?.edits);

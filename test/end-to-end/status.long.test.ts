@@ -3,7 +3,7 @@ import { get, readStatus, reportAt } from '../helpers/console/test-status.ts';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-test('without a bot the console shows the monitors of a service elsewhere, to anyone where wanted', async () => {
+test('a console without a bot shows the monitors of a remote service, publicly if configured', async () => {
   const service = await startAskwatch({
     dataDir: await temporaryFolder(),
     env: { ASKWATCH_ROLES: 'monitoring' },

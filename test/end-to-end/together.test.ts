@@ -70,7 +70,7 @@ test('Slack, Discord and the console share one process, one gateway and the same
 const told = (texts: string[], words: string) =>
   texts.some((text) => text.includes(`Shop ${words}`));
 
-/** What a page of the console hears, event by event. */
+/** Collects the events of a console page. */
 async function listen(url: string): Promise<() => string[]> {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());

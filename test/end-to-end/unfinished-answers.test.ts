@@ -82,9 +82,9 @@ test('a stop while both platforms limit edits: every answer ends at the next sta
   slack.recover();
   discord.recover();
 
-  // The fakes hold it to what the process before it was told.
+  // The fakes still enforce limits that the killed process received.
   const restarted = await startAgain();
-  // Where Slack took no edit the end was posted below.
+  // If Slack refused edits, the end was posted below.
   const ends = /So far so good,[\s\S]*(Interrupted|restarting|The full answer is below)/;
   await eventually(() => texts().every((text) => ends.test(text)));
   expect(labels().filter((each) => each.length > 0)).toEqual(ALL_ENDED);

@@ -1,8 +1,8 @@
 const TURN_MS = 50;
 
 /**
- * Calls `then` after so many milliseconds, of which each turn of the event loop counts at most 50: a machine that stands still
- * for a while is not taken for an app that waits. Returns what ends the waiting.
+ * Calls `then` after `ms`, counting at most 50 ms per turn of the event loop, so that a frozen machine isn't mistaken for a slow app.
+ * Returns a function that cancels it.
  */
 export function afterTurns(ms: number, then: () => void): () => void {
   let leftMs = ms;

@@ -29,7 +29,7 @@ export interface FakeSilence extends z.output<typeof Wanted> {
   state: 'active' | 'expired';
 }
 
-/** What becomes of a request before it is done, or of its answer. */
+/** A fault of a request or its response. */
 type Trouble = (
   method: string,
 ) => 'refuse' | 'fail' | 'hang' | 'lose the answer' | 'break' | undefined;
@@ -106,7 +106,7 @@ export async function startFakeAlertmanager({ credentials }: { credentials?: str
     make(next: Trouble) {
       trouble = next;
     },
-    /** Goes on with what hangs. */
+    /** Continues hanging requests. */
     release() {
       release();
       held = new Promise((resolve) => {

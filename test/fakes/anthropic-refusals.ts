@@ -55,10 +55,7 @@ const longestReply = (model: string) => {
   return /-4-5$/.test(undated(model)) ? 64_000 : 128_000;
 };
 
-/**
- * What the Messages API refuses, as its pages say and as people report its errors; written without a look at what the
- * gateway sends.
- */
+/** Requests that the Messages API refuses, from its docs and from reported errors, independent of the gateway's code. */
 export function messagesRefusal(
   headers: IncomingHttpHeaders,
   body: Body,

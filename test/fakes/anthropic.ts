@@ -13,7 +13,7 @@ export interface MessagesCall {
   aborted: boolean;
 }
 
-/** What the model answers with: text, what it thought, or a call of a tool. */
+/** A block of the answer: text, thinking or a tool call. */
 export type SaidBlock =
   | { type: 'text'; text: string }
   | { type: 'thinking'; thinking: string; signature: string }
@@ -23,18 +23,17 @@ export interface Said {
   blocks?: SaidBlock[];
   stopReason?: string;
   /** Instead of one of its own for each message. */
-  id?: string | undefined;
+  id?: string;
   usage?: Record<string, number>;
 }
 
-/** What can go wrong. */
 export type MessagesFault =
   | { kind: 'status'; status: number; headers?: Record<string, string>; body?: unknown }
   /** An error event after so many text deltas. */
   | { kind: 'error-event'; type: string; afterDeltas: number }
   /** The stream ends, cleanly, without its last event. */
   | { kind: 'no-stop' }
-  /** Nothing comes after so many text deltas but pings. */
+  /** Only pings after this many text deltas. */
   | { kind: 'only-pings'; afterDeltas: number; everyMs: number }
   | { kind: 'wrong-shape' }
   | { kind: 'garbage' }
@@ -51,10 +50,10 @@ export interface AnthropicApi {
   refusals: string[];
   /** Connections that were opened to it so far. */
   connections(): number;
-  /** Whether every answer has been sent to its end. */
+  /** All answers are complete. */
   idle(): boolean;
   answerWith(said: Said | string): void;
-  /** What goes wrong from now on, or nothing. */
+  /** Sets the fault of all further requests. */
   failWith(fault: MessagesFault | undefined): void;
   close(): Promise<void>;
 }

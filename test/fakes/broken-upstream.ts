@@ -14,10 +14,10 @@ export interface RawCall {
   write(bytes: Buffer | string): Promise<boolean>;
 }
 
-/** What becomes of a call. When it resolves, and the connection is still open, the connection may carry the next call. */
+/** Handles a call. When it resolves, an open connection may carry the next call. */
 export type RawAnswer = (call: RawCall) => Promise<void> | void;
 
-/** A server of bare connections that reads requests as it should, and answers them as it is told. */
+/** A server that parses requests correctly and sends scripted bytes. */
 export interface BrokenUpstream {
   /** `http://127.0.0.1:port` */
   url: string;
@@ -25,7 +25,7 @@ export interface BrokenUpstream {
   calls: RawCall[];
   /** Connections that are open now. */
   open(): number;
-  /** Of those, the ones whose call has not been answered to its end. */
+  /** Connections with an unfinished response. */
   busy(): number;
   /** How calls are answered from now on. */
   answerWith(answer: RawAnswer): void;
@@ -95,7 +95,7 @@ export async function startBrokenUpstream(answer: RawAnswer): Promise<BrokenUpst
   };
 }
 
-/** Tells of every request of a connection; their bodies all say how long they are. */
+/** Parses the requests of a connection; all have a Content-Length. */
 function readRequests(socket: Socket, tell: (path: string, body: unknown) => void): void {
   let bytes = Buffer.alloc(0);
   socket.on('data', (part) => {

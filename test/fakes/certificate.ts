@@ -3,11 +3,11 @@ import { isIPv4 } from 'node:net';
 
 const DAY_MS = 86_400_000;
 
-/** What a certificate is to say; by default good for localhost and 127.0.0.1 for 90 days. */
+/** Contents of a certificate; by default valid for localhost and 127.0.0.1 for 90 days. */
 export interface CertificateWishes {
   /** DNS names and IPv4 addresses; with none, the certificate has no list of them. */
   names?: string[];
-  /** Of its subject; several are several common names. */
+  /** Common names of the subject. */
   commonNames?: string[];
   fromMs?: number;
   untilMs?: number;
@@ -15,7 +15,7 @@ export interface CertificateWishes {
 
 /** An authority that lives as long as the test. */
 export interface Authority {
-  /** Its certificate, PEM. */
+  /** The certificate, PEM. */
   pem: string;
   /** Key and certificate of a server, PEM. */
   issue(wishes?: CertificateWishes): string;

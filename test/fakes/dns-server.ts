@@ -31,7 +31,7 @@ export interface DnsServer {
   /** `127.0.0.1:port`. */
   address: string;
   questions: Array<{ name: string; type: string }>;
-  /** How many of the questions came over TCP. */
+  /** Number of questions over TCP. */
   overTcp(): number;
 }
 
@@ -95,7 +95,7 @@ export async function startDnsServer(
   return { address: `127.0.0.1:${port}`, questions, overTcp: () => overTcp };
 }
 
-/** A port that is free over both; whoever asks over UDP may have the one that was found first. */
+/** Finds a port that is free for both; another process may have the first one for UDP. */
 async function listenOnBoth(server: net.Server, socket: dgram.Socket): Promise<number> {
   for (;;) {
     server.listen(0, '127.0.0.1');

@@ -147,7 +147,7 @@ describe('the fake counts', () => {
   });
 });
 
-/** A program that is told of what people do, over HTTP, and answers each time as `answers` says in turn, else 200. */
+/** Starts an app that gets events over HTTP and responds with `answers` in turn, then 200. */
 async function startApp(...answers: (number | 'never')[]) {
   const fake = await startSlack();
   fake.clock.set(0);

@@ -44,7 +44,7 @@ export interface ScriptedCall {
 /** One text (streamed word by word), its chunks, or calls of tools with perhaps a text before them. */
 export type Said = string | string[] | { calls: ScriptedCall[]; text?: string };
 
-/** What the model says, or how that is made from the request's body. */
+/** The model's answer, or a function from the request body to it. */
 export type Script =
   | Said
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
@@ -69,7 +69,7 @@ export interface Pace {
   finishReason?: string;
 }
 
-/** What can go wrong. Where chunks do not apply (a plain call), half of the JSON body stands for "after some chunks". */
+/** Faults. For a plain call, "after some chunks" means half of the JSON body. */
 export type Fault =
   /** The connection is reset before any answer. */
   | { kind: 'reset' }
@@ -93,7 +93,7 @@ export type Fault =
   | { kind: 'wrong-shape' }
   | { kind: 'html' }
   | { kind: 'error-event'; afterChunks: number; error?: unknown }
-  /** So many bytes without a line break. */
+  /** Sends bytes without a line break. */
   | { kind: 'endless-line'; bytes: number }
   /** Chunks for ever, as fast as they are taken. */
   | { kind: 'endless' };
@@ -109,18 +109,18 @@ export interface ModelProvider {
   connections(): number;
   /** Method and path of what this provider does not have; a test should find it empty. */
   unhandled: string[];
-  /** The sentences of the requests it refused of its own accord. */
+  /** Error messages of requests that broke the API's rules. */
   refusals: string[];
-  /** What the model says from now on. */
+  /** Sets the answer to further requests. */
   answerWith(script: Script, pace?: Pace): void;
-  /** What its answers say of themselves from now on, instead of an id of their own and the time; `undefined` leaves it out. */
+  /** Sets id and time of further answers; `undefined` omits the field. */
   identifyAs(told: { id?: unknown; created?: unknown }): void;
-  /** What goes wrong from now on, the next `times` calls or until `recover`. */
+  /** Sets a fault for the next `times` calls, or until `recover`. */
   failWith(fault: Fault, times?: number): void;
   recover(): void;
   /** Holds back all of every answer from now on, its status too, until the returned function is called. */
   holdAnswers(): () => void;
-  /** Holds back every chunk from now on, or those of a stream after so many, until the returned function is called. */
+  /** Holds back chunks, or those after the first `after`, until the returned function is called. */
   holdChunks(after?: number): () => void;
   close(): Promise<void>;
 }

@@ -11,12 +11,12 @@ export interface FakeMonitor {
   target: string;
   status: string;
   interval_seconds: number;
-  /** Of a service that tells more than it has to. */
+  /** An optional field of the contract. */
   status_changed_at?: string;
   channels?: string[];
 }
 
-/** What can go wrong; `empty-list` and `halved-list` lie with a count that fits. */
+/** Faults; `empty-list` and `halved-list` have a matching count. */
 export type MonitoringFault =
   | { kind: 'status'; status: number; headers?: Record<string, string>; body?: unknown }
   | { kind: 'html' }
@@ -55,7 +55,7 @@ export interface MonitoringService {
   add(monitor: Partial<FakeMonitor> & { name: string }): FakeMonitor;
   /** Changes it now, or says that it was so since `changedAtMs`. */
   setStatus(id: string, status: string, changedAtMs?: number): void;
-  /** What goes wrong with every request but pings from now on, the next `times` or until `recover`. */
+  /** Sets a fault of all requests except pings, for the next `times` or until `recover`. */
   failWith(fault: MonitoringFault, times?: number): void;
   recover(): void;
   close(): Promise<void>;

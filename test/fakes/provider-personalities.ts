@@ -1,4 +1,3 @@
-/** A request's body, of which nothing is known. */
 // biome-ignore lint/suspicious/noExplicitAny: the body of a request that may be wrong in any way
 type Body = any;
 
@@ -10,18 +9,14 @@ export interface Refusal {
   code?: string;
 }
 
-/**
- * What one provider takes and how it says no, from its own pages and from errors that people report; written without a
- * look at what the gateway sends.
- */
+/** A provider's rules and errors, from its docs and from reported errors, independent of the gateway's code. */
 export interface Personality {
   /** Fields of the body it takes; all, when absent. */
   takes?: readonly string[];
-  /** What it says to a field it does not take. */
+  /** The error for an unknown field. */
   unknownField?: (name: string, body: Body) => Refusal;
-  /** What else it refuses. */
+  /** Other refused requests. */
   refuses?: (body: Body) => Refusal | undefined;
-  /** What it says to a wrong key. */
   wrongKey: Refusal;
   /** The body of a refusal. */
   asBody: (refusal: Refusal) => unknown;

@@ -1,12 +1,12 @@
 import { afterTurns } from './after-turns.ts';
 
-/** Holds an app to every `Retry-After` that it was told. */
+/** Records requests that ignore a `Retry-After`. */
 export interface TooEarly {
   /** A call came. */
   came(kind: string): void;
   /** It was refused: none of its kind may come for so long. */
   limited(kind: string, seconds: number): void;
-  /** The app was killed: what it was told a moment ago it may not have heard, or not have stored. */
+  /** The app was killed, so it may not have received or stored the latest `Retry-After`. */
   killed(): void;
   /** Throws when calls came before their time. */
   check(): void;
@@ -24,10 +24,10 @@ const STORED_MS = 1_000;
 /** Timers may fire a little early, and both clocks are rounded. */
 const ROUNDING_MS = 20;
 
-/** Of several processes of one app the others hear of a refusal so much later. */
+/** Time until other processes of the app must respect a refusal. */
 export const HEARD_BY_ALL_MS = 2_000;
 
-/** Goes by the real time, as apps do. `heardMs` is within which all of the app have heard of a refusal. */
+/** Uses the real time. `heardMs` is the time until all processes of the app must respect a refusal. */
 export function createTooEarly(heardMs = HEARD_MS): TooEarly {
   const limits = new Map<string, { fromMs: number; untilMs: number; heard: boolean }>();
   const early: string[] = [];

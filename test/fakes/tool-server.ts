@@ -25,10 +25,10 @@ export interface FakeTool {
 // biome-ignore lint/suspicious/noExplicitAny: whatever a server says
 type Result = any;
 
-/** What a server offers, which a test may change while it runs. */
+/** Tools of a server; a test may change them at run time. */
 export interface Offer {
   tools: FakeTool[];
-  /** What a call gives; its text is the input when left out. */
+  /** The result of a call; by default its input. */
   call?: (name: string, input: Record<string, unknown>) => Result | Promise<Result>;
 }
 
@@ -96,7 +96,7 @@ async function startSdk1(offer: Offer, hasSessions: boolean): Promise<FakeToolSe
       sessionIdGenerator: hasSessions ? randomUUID : undefined,
       onsessioninitialized: (id) => void transports.set(id, transport),
     } as ConstructorParameters<typeof StreamableHTTPServerTransport>[0]);
-    // Its types are from before `exactOptionalPropertyTypes`.
+
     await protocol.connect(transport as Parameters<Server1['connect']>[0]);
     return transport;
   }
@@ -150,7 +150,7 @@ export interface RawMessage {
   params?: Result;
 }
 
-/** What a raw server does with a message; without an answer, what a good one does. */
+/** A raw server's reaction to a message; by default the correct one. */
 export type Misbehave = (
   message: RawMessage,
   response: ServerResponse,

@@ -10,7 +10,7 @@ export interface WebTarget {
   /** `http://127.0.0.1:port`, without a slash at the end. */
   url: string;
   port: number;
-  /** What came in, oldest first. */
+  /** Received requests, oldest first. */
   requests: Array<{
     method: string;
     path: string;
@@ -18,7 +18,6 @@ export interface WebTarget {
     /** All of it once the request has come in whole. */
     body: string;
   }>;
-  /** How many connections were made. */
   connections(): number;
   /** From now on requests are answered by this. */
   answerWith(handler: http.RequestListener): void;
@@ -84,7 +83,7 @@ export async function startWebTarget(
   };
 }
 
-/** A server that does with each connection whatever it is told, in bytes. Call inside a test. */
+/** A server that passes each connection to `handle`. Call inside a test. */
 export async function startRawTarget(
   handle: (socket: net.Socket) => void,
 ): Promise<{ url: string; port: number; closed: () => number }> {

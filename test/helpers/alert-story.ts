@@ -12,10 +12,7 @@ import { eventually } from './eventually.ts';
 import { recordingLog } from './recording-log.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/**
- * Alerts over a channel of a real platform, from the poll on, with a clock that goes on when the test says: for what takes
- * minutes.
- */
+/** Alerts in a channel of a real platform, from the poll on, with a manual clock for stories of minutes. */
 export async function startAlertStory(platform: Platform, channel: string) {
   const { log } = recordingLog();
   const folder = await temporaryFolder();
@@ -57,7 +54,7 @@ export async function startAlertStory(platform: Platform, channel: string) {
   onTestFinished(stop);
 
   return {
-    /** Sets statuses, looks, and waits until the platform was told, or refused. */
+    /** Sets statuses, polls, and waits until the platform has received or refused the alerts. */
     async see(changes: Record<string, string>) {
       for (const [name, status] of Object.entries(changes)) statuses.set(name, status);
       await pollNow();

@@ -15,7 +15,7 @@ export const anyCharacter: fc.Arbitrary<string> = fc
     indexOf,
   );
 
-/** So that what is fixed in a test, and names such as `__proto__`, are drawn and made smaller as well. */
+/** Lets fast-check also draw and shrink fixed texts and names such as `__proto__`. */
 function indexOf(character: unknown): number {
   const code = typeof character === 'string' ? character.codePointAt(0) : undefined;
   if (code === undefined || character !== String.fromCodePoint(code)) {

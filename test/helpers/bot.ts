@@ -33,7 +33,7 @@ export interface TestBot {
   usageLog: UsageLog;
   provider: ModelProvider;
   service: MonitoringService;
-  /** What the bot logged, oldest first. */
+  /** Log lines, oldest first. */
   lines: Array<Record<string, unknown>>;
   /** Says a line in a channel; each call is an invocation of its own unless `id` is given. */
   say(
@@ -47,7 +47,7 @@ export interface TestBot {
 export interface TestBotOptions {
   /** A store that is the caller's to close. */
   store?: Store;
-  /** Of the lowdb store that is opened when none is given. */
+  /** Folder of the store that is opened by default. */
   folder?: string;
   provider?: ModelProvider;
   models?: NonNullable<ModelProviderOptions['models']>;
@@ -57,7 +57,7 @@ export interface TestBotOptions {
   settings?: Partial<BotSettings>;
   /** The thread that reads PDFs, for a test that has some. */
   pdfProgram?: URL;
-  /** Those of the store, where something else knows of them, too. */
+  /** Intakes, if other parts of the test use them. */
   intakes?: NonNullable<BotOptions['intakes']>;
   /** Other people's servers whose tools may be used. */
   toolServers?: NonNullable<BotOptions['toolServers']>;
@@ -109,7 +109,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   const bot = await createBot({
     ...{ store, lease, gateway, monitoring, settings, platforms, pdfProgram, toolServers, log },
     usageLog,
-    ...(intakes && { intakes }),
+    intakes,
   });
 
   let stopping: Promise<void> | undefined;
@@ -179,7 +179,7 @@ export async function readAnswer(
   signal?: AbortSignal,
 ): Promise<{
   text: string;
-  /** As they are at the end. */
+  /** Steps in their final state. */
   steps: AnswerStep[];
   end: Extract<AnswerPart, { kind: 'end' }>;
 }> {

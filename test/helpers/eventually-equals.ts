@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { eventually } from './eventually.ts';
 
-/** As `eventually`, until what is asked for equals `wanted`; the cause of the failure shows the last difference. */
+/** Waits until the value equals `wanted`; the error's cause shows the last difference. */
 export async function eventuallyEquals<T>(
   ask: () => T | Promise<T>,
   wanted: unknown,

@@ -19,11 +19,11 @@ export interface ButtonBed<M> {
   service: MonitoringService;
   /** Types a command. */
   type(command: string, values: Record<string, unknown>): void;
-  /** The newest message that shows a button with this label, whoever sees it. */
+  /** The newest message with a button of this label, public or ephemeral. */
   showing(label: string): M | undefined;
   /** A press by the first or the second person. */
   press(message: M, label: string, by: 0 | 1): void;
-  /** What everybody sees, and what single people see. */
+  /** Texts of public and of ephemeral messages. */
   texts(): { everybody: string[]; alone: string[] };
   /** Resolves when all that is under way is shown. */
   stop(): Promise<void>;
@@ -41,11 +41,11 @@ interface Button {
   /** Questions to the model, and messages for everybody, that come of one press. */
   model: number;
   posts: number;
-  /** What says that it was done, once in all that is shown. */
+  /** Matches the text that confirms the action; it must occur once. */
   says: RegExp;
   /** Each person sees by themselves what comes of it. */
   isPersonal?: true;
-  /** Only another person who comes second is told anything. */
+  /** Only a second person gets a reply. */
   isForSecond?: true;
   /** Only one person has the button. */
   isPrivate?: true;
@@ -53,7 +53,7 @@ interface Button {
   isManaged?: true;
   /** With a tool of somebody else that is not what it was. */
   hasChangedTool?: true;
-  /** With an alert that nobody has heard of for long. */
+  /** Needs an alert without news for a long time. */
   hasSilentAlert?: true;
 }
 
@@ -242,9 +242,9 @@ const BY_ONE = ['answer again', 'incident acknowledge', 'monitor list page'];
 /** Presses every button twice at once, by one person and by two; what comes of it is counted when all of it is shown. */
 export function testEveryButton<M>(open: (options: BedOptions) => Promise<ButtonBed<M>>) {
   test('the table names every button there is', () => {
-    // Commands that people type as well have a button besides.
+    // Typed commands that also have a button.
     const typed = ['monitor pause', 'monitor resume'];
-    // What has a form is asked for by that.
+    // Actions with a form are requested through it.
     const pressed = actions.filter(({ form }) => !form).map(({ name }) => name);
     // It opens a form, and does nothing else.
     const opening = [planMaintenance.name];
@@ -268,7 +268,7 @@ export function testEveryButton<M>(open: (options: BedOptions) => Promise<Button
     await real?.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });
     const bed = await open({
       ...{ settings, service },
-      ...(real && { watched: real }),
+      watched: real,
       ...(button.hasChangedTool && (await changedTool())),
       ...(button.hasSilentAlert && { folderFor: folderWithSilentAlert }),
     });
@@ -303,7 +303,7 @@ export function testEveryButton<M>(open: (options: BedOptions) => Promise<Button
   });
 }
 
-/** What the model is told and what a thread remembers stays in order, whatever is pressed while something is answered. */
+/** Tests that prompts and threads stay in order when buttons are pressed during an answer. */
 export function testOrder<M>(
   open: (options: TestBotOptions) => Promise<
     ButtonBed<M> & {
@@ -352,7 +352,7 @@ export function testOrder<M>(
   });
 }
 
-/** What the model was told last, but for the system prompt. */
+/** The last prompt without the system message. */
 function toldLast({ calls }: ModelProvider): string[] {
   const messages: Array<{ role: string; content: string }> = calls.at(-1)?.body.messages ?? [];
   return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);

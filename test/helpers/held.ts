@@ -25,10 +25,16 @@ export function holdable(store: Store): { store: Store; hold(): () => void; wait
   }
 
   function claims<T>(declared: ClaimsDeclaration<T>): Claims<T> {
-    const { once, finish, giveBack, left, eraseFinished } = store.claims(declared);
+    const {
+      claim: once,
+      finish,
+      release: giveBack,
+      unfinished: left,
+      eraseFinished,
+    } = store.claims(declared);
     return {
-      ...{ once: passing(once), finish: passing(finish) },
-      ...{ giveBack: passing(giveBack), left: passing(left) },
+      ...{ claim: passing(once), finish: passing(finish) },
+      ...{ release: passing(giveBack), unfinished: passing(left) },
       eraseFinished: passing(eraseFinished),
     };
   }
@@ -42,7 +48,7 @@ export function holdable(store: Store): { store: Store; hold(): () => void; wait
       });
       return release;
     },
-    /** What waits for the store this moment. */
+    /** Operations that wait for the store. */
     waiting: () => waiting,
   };
 }

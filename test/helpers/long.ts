@@ -1,2 +1,2 @@
-/** Whether the full counts are wanted (`npm run test:long`), which also runs the files `*.long.test.ts`. */
+/** True in `npm run test:long`, which runs full counts and the files `*.long.test.ts`. */
 export const long = process.env.ASKWATCH_TEST_LONG === '1';

@@ -26,7 +26,7 @@ export async function startMcp(
   });
   return {
     ...service,
-    /** What a stop of the program does first of all. */
+    /** The first step of a stop. */
     stopMcp: () => mcp?.close(),
     /** Sends one message as no client would; headers and the body are as given, where they are. */
     async post(body: unknown, { key = service.key, method = 'POST', headers = {} }: Sent = {}) {
@@ -74,7 +74,7 @@ export const CLIENTS = {
     const client = new Client1(INFO);
     const requestInit = { headers: { authorization: `Bearer ${key}` } };
     const transport = new Transport1(new URL(`${url}/mcp`), { requestInit });
-    // Its types are from before `exactOptionalPropertyTypes`.
+
     await client.connect(transport as Parameters<Client1['connect']>[0]);
     onTestFinished(() => client.close());
     return client;
@@ -89,6 +89,6 @@ async function connect2(url: string, key: string, options: ClientOptions) {
   const requestInit = { headers: { 'x-api-key': key } };
   await client.connect(new Transport2(new URL(`${url}/mcp`), { requestInit }));
   onTestFinished(() => client.close());
-  // What tests do with it is the same in both.
+  // Both clients have the methods that tests use.
   return client as unknown as Client1;
 }

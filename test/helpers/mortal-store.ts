@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import { openLowdbRegisters } from '../../src/store/lowdb/registers.ts';
-import { openStateInJournals } from '../../src/store/lowdb/state.ts';
+import { openLocalSharedValues } from '../../src/store/local-shared-values.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** A store for which every write after so many fails, as for a process that was killed. */
@@ -32,14 +31,17 @@ export function mortalStore(real: Store, life: { writes: number }, log: Logger):
     },
     claims(declaration) {
       const inner = real.claims(declaration);
-      const { once, finish, giveBack } = inner;
+      const { claim: once, finish, release: giveBack } = inner;
       return {
         ...inner,
-        ...{ once: living(once), finish: living(finish), giveBack: living(giveBack) },
+        ...{ claim: living(once), finish: living(finish), release: living(giveBack) },
       };
     },
-    state: (declaration) => openStateInJournals(declaration, { journal: store.journal, log }),
-    registers: (declaration) => openLowdbRegisters(declaration, { journal: store.journal, log }),
+    async keyed(declaration) {
+      const inner = await real.keyed(declaration);
+      return { ...inner, write: living(inner.write), erase: living(inner.erase) };
+    },
+    sharedValues: (declaration) => openLocalSharedValues(declaration, { keyed: store.keyed, log }),
   };
   return store;
 }

@@ -66,7 +66,7 @@ export async function openApiOf(url: string) {
       const body = type === 'application/json' ? JSON.parse(answer.text) : answer.text;
       const pointer = ['paths', path, method, 'responses', `${answer.status}`, 'content', type];
       const steps = pointer.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
-      // A schema with a name is compiled once, not anew for each answer that has it.
+      // Named schemas are compiled once.
       const named = described.content?.[type]?.schema?.$ref;
       const isAsDescribed = validatorOf(`document${named ?? `#/${steps.join('/')}/schema`}`);
       expect(isAsDescribed(body), `${name}: ${ajv.errorsText(isAsDescribed.errors)}`).toBe(true);
@@ -74,7 +74,7 @@ export async function openApiOf(url: string) {
         expect(Object.keys(body.error), name).toEqual(['message', 'type', 'param', 'code']);
       }
     },
-    /** What the document describes and no answer has shown. */
+    /** Documented responses that haven't occurred. */
     unseen: () => documented.filter((name) => !seen.has(name)),
   };
 }

@@ -5,10 +5,9 @@ import { type Card, encodeAction } from '../../src/bot/shared/card.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
 import { startTestBot, textOf } from './bot.ts';
 
-/** Who may: anyone who sees it, people who can manage the place, or people who can manage what all places share. */
+/** The required right: none, managing the place, or managing things that all places share. */
 type Asks = 'nothing' | 'place' | 'shared';
 
-/** Something that can be asked for. */
 export interface Row {
   command: string;
   values: Record<string, string>;
@@ -21,7 +20,7 @@ const row = (command: string, asks: Asks, values: Record<string, string> = {}): 
   asks,
 });
 
-/** What people type, one row for each right that it may ask for. Buttons may carry each of them, too. */
+/** Typed commands, one row per required right. Buttons may carry them, too. */
 export const TYPED: Row[] = [
   row('ask', 'nothing', { question: 'why' }),
   row('askwatch models', 'nothing'),
@@ -58,7 +57,7 @@ export const TYPED: Row[] = [
   row('monitor intake', 'place', { action: 'test', name: 'Alerts' }),
 ];
 
-/** What only buttons carry. */
+/** Commands that only buttons carry. */
 export const PRESSED: Row[] = [
   ...['acknowledge', 'snooze', 'unsnooze', 'close', 'check', 'why', 'summary'].map((verb) =>
     row(`incident ${verb}`, 'nothing', { incident: 'i1' }),
@@ -79,14 +78,14 @@ export const PRESSED: Row[] = [
   row('monitor intake test end', 'place', { intake: 'in_1' }),
 ];
 
-/** What opens when one of these is typed bare. */
+/** Forms that a command without arguments opens. */
 export const FORMS: Row[] = [
   row('askwatch model', 'place'),
   row('askwatch prompt', 'place'),
   row('monitor add', 'shared'),
 ];
 
-/** What there is and the table does not name, or not with the right that it asks for, or as typed what is pressed. */
+/** Commands that the table lacks or lists wrongly. */
 export const missing = () => [
   ...commands.filter(({ name }) => !TYPED.some(({ command }) => command === name)),
   ...actions.filter(({ name }) => !PRESSED.some(({ command }) => command === name)),
@@ -98,7 +97,7 @@ export const missing = () => [
   ...commands.filter(({ form, name }) => form && !FORMS.some(({ command }) => command === name)),
 ];
 
-/** What is named and is not there. */
+/** Rows without a command. */
 export const strange = () =>
   [...TYPED, ...PRESSED, ...FORMS].filter(
     ({ command }) => ![...commands, ...actions].some(({ name }) => name === command),
@@ -113,21 +112,20 @@ export const lineOf = ({ command, values }: Row) =>
 /** A row as a button carries it. */
 export const pressOf = ({ command, values }: Row) => encodeAction({ label: '', command, values });
 
-/** Who people are to the platform and to the settings. */
 export type Role = 'manager' | 'listed' | 'in a listed group' | 'ordinary';
 export const ROLES: Role[] = ['manager', 'listed', 'in a listed group', 'ordinary'];
 
-/** What a place leaves to everybody who is in it. */
+/** Rights that everyone in the place has. */
 export type Free = readonly Asks[];
 export const CHANNEL_FREE: Free = ['nothing'];
 export const DIRECT_FREE: Free = ['nothing', 'place'];
 export const CONSOLE_FREE: Free = ['nothing', 'place', 'shared'];
 
-/** As whom a row is tried; where all may, ordinary people show it. */
+/** Roles that try a row; if everyone may, an ordinary person is enough. */
 const rolesFor = ({ asks }: Row, free: Free): Role[] =>
   free === CONSOLE_FREE || asks === 'nothing' ? ['ordinary'] : ROLES;
 
-/** What came of something that somebody did. */
+/** The result of a gesture. */
 interface Outcome {
   person: string;
   what: string;
@@ -181,7 +179,7 @@ export async function startAsked(platform: string, listed: readonly string[]) {
       where: string;
       free: Free;
       people: Record<Role, string>;
-      /** What is to come of it: an outcome of this kind. */
+      /** The expected kind of result. */
       kind?: 'form' | 'home';
       invoke(row: Row, role: Role): unknown;
     },
@@ -192,7 +190,7 @@ export async function startAsked(platform: string, listed: readonly string[]) {
       const before = outcomes.length;
       const roles = rolesFor(one, free);
       for (const [at, role] of roles.entries()) {
-        // The same address twice would be asked about.
+        // A repeated address would lead to a question.
         const target = `https://new-${outcomes.length}-${at}.example`;
         const values = 'target' in one.values ? { ...one.values, target } : one.values;
         invoke({ ...one, values }, role);
@@ -211,7 +209,7 @@ export async function startAsked(platform: string, listed: readonly string[]) {
       const said = [one.command, 'line'];
       for (const role of roles) {
         const came = await cameOf(role, kind ? [`${kind} ${one.command}`] : said);
-        // Whoever gets no form is told what the command says by itself.
+        // Without a form, the command replies by itself.
         if (came.refused && kind === 'form') await cameOf(role, said);
         const may = role !== 'ordinary' || free.includes(one.asks);
         if (came.refused === may) {

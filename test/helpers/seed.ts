@@ -7,9 +7,8 @@ const FIXED = 20261122;
 const SEEDS = 2 ** 32;
 
 /**
- * Settles the seed of all random input, for this process and those that it starts. It is the same in every short run, so that
- * a test that fails does so for what was changed; a long run draws one, and says which. `ASKWATCH_TEST_SEED` is another
- * number, or `random` to draw one.
+ * Sets the seed of all random input for this process and its children. Short runs use a fixed seed, so that a failure comes from a
+ * change; long runs draw one and print it. `ASKWATCH_TEST_SEED` overrides it with a number or `random`.
  */
 export function settleSeed(): void {
   const asked = process.env.ASKWATCH_TEST_SEED ?? (long ? 'random' : String(FIXED));

@@ -19,7 +19,7 @@ export async function temporaryFolder(atEnd: AtEnd = onTestFinished): Promise<st
   return await folderIn(hasRoom(MEMORY) ? MEMORY : tmpdir(), atEnd);
 }
 
-/** The same on a disk, for those who test what they ask of a file system. */
+/** A temporary folder on a real disk, for tests of the file system. */
 export async function folderOnDisk(atEnd: AtEnd = onTestFinished): Promise<string> {
   return await folderIn(tmpdir(), atEnd);
 }

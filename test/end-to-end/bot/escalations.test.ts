@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 const AFTER_MS = 600_000;
 const KILLS = long ? 100 : 2;
 
-/** How long before an escalation is due the program is ready, about, and until when after it a kill may come. */
+/** The program is ready about this long before an escalation is due; a kill may come as long after it. */
 const READY_MS = 2_000;
 const UNTIL_MS = 2_500;
 
@@ -75,7 +75,7 @@ test('an outage that nobody acknowledges is told elsewhere once, and calls one p
     await killed.kill();
     const after = await start(openedMs + AFTER_MS + 60_000);
     await eventually(() => texts(ONCALL).some((text) => text.includes(name)));
-    // What came twice would come at once.
+    // A duplicate would arrive immediately.
     await slack.slash('/monitor', 'escalate');
     await eventually(() => slack.whispers(CHANNEL).length === round + 1);
     await after.kill();

@@ -9,7 +9,7 @@ import { hasBlackbox } from '../../helpers/intake/real-blackbox.ts';
 import { long } from '../../helpers/long.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** A hundred alerts for ten minutes, or a few for half of one. A message names up to twenty of those that it is about. */
+/** A hundred alerts for ten minutes, or a few for half a minute. A message lists up to twenty alerts. */
 const SIZE = long
   ? { teams: [20, ...Array<number>(16).fill(5)], lastsMs: 600_000, killEveryMs: 20_000 }
   : { teams: [4, 2, 2, 2], lastsMs: 24_000, killEveryMs: 12_000 };

@@ -30,7 +30,7 @@ async function withIntake() {
   return { dataDir, token };
 }
 
-/** What a program that is gone has left. */
+/** Data of a stopped program. */
 async function stored(dataDir: string) {
   const store = await openLowdbStore({ folder: `${dataDir}/data`, log: recordingLog().log });
   const state = (await openWatchState(store)).current();
@@ -48,7 +48,7 @@ async function peakMb({ pid }: AskwatchProcess): Promise<number> {
   return Number(kb) / 1024;
 }
 
-test('of thousands of alerts in ten seconds none that is answered for is lost, and a channel gets two messages', {
+test('acknowledged alerts survive a storm of thousands in ten seconds, and the channel gets two messages', {
   timeout: 300_000,
 }, async () => {
   const count = long ? 10_000 : 2_000;
@@ -63,7 +63,7 @@ test('of thousands of alerts in ten seconds none that is answered for is lost, a
   async function send() {
     while (next < count) {
       const at = next++;
-      // As many a second as makes all of them in ten.
+      // Spread over ten seconds.
       const dueMs = beganMs + (at / count) * 10_000;
       if (performance.now() < dueMs)
         await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()));
@@ -121,7 +121,7 @@ test('alerts that fire and resolve while the program is killed with -9 again and
       const startedAtMs = START + round * 60_000;
       await deliver(name, 'firing', startedAtMs);
       await deliver(name, 'resolved', startedAtMs);
-      // A peer that has not heard of the end yet.
+      // A cluster peer that doesn't know about the end yet.
       await deliver(name, 'firing', startedAtMs);
       rounds += 1;
     }
@@ -142,14 +142,14 @@ test('alerts that fire and resolve while the program is killed with -9 again and
   const state = await stored(dataDir);
   const left = state?.reported?.map(({ name, status }) => `${name} ${status}`).sort();
   expect(left).toEqual(['Last FIRING', ...names.map((name) => `${name} RESOLVED`)].sort());
-  // What flaps is still counted; nothing else goes on.
+  // Only flapping alerts are still open.
   const open = state?.alerts.filter(
     (alert) => alert.kind === 'incident' && alert.endedAtMs === undefined && !alert.flapping,
   );
   expect(open?.map((alert) => alert.kind === 'incident' && alert.name)).toEqual(['Last']);
   const ids = slack.messages(CHANNEL).map(({ ts }) => ts);
   expect(new Set(ids).size).toBe(ids.length);
-  // Three alerts that flap: two messages each, one that counts, and what stands in one together.
+  // Three flapping alerts: two messages each, one with the count, and one about all of them.
   const perAlert = names.map((name) => shown(slack).filter((text) => text.includes(name)).length);
   expect(Math.max(...perAlert)).toBeLessThanOrEqual(6);
   expectNoBreach(slack);

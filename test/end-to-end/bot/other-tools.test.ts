@@ -29,7 +29,7 @@ async function loadedIn(folder: string) {
   return result.map(({ url }) => url.split('/').at(-1) ?? '');
 }
 
-test('without servers nothing of what speaks to them is loaded, with one it is', async () => {
+test('the MCP client is loaded only if a server is configured', async () => {
   const server = await startRawToolServer(() => undefined);
   for (const hasServer of [false, true]) {
     const dataDir = await temporaryFolder();

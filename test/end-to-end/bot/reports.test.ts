@@ -15,7 +15,7 @@ const PROGRAM = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 const DAY_MS = 86_400_000;
 const KILLS = long ? 100 : 4;
 
-/** How long before a report is due the program is ready, about, and until when after it a kill may come. */
+/** The program is ready about this long before a report is due; a kill may come as long after it. */
 const READY_MS = 2_000;
 const UNTIL_MS = 1_500;
 
@@ -67,7 +67,7 @@ test('a report is posted once, whenever around its time the program is killed wi
     await killed.kill();
     const after = await start(dueMs + 3_600_000);
     await eventually(() => reports().length > round);
-    // What came twice would come at once.
+    // A duplicate would arrive immediately.
     await eventually(() => after.output().includes('is ready after'));
     await slack.slash('/monitor', 'report');
     await eventually(() => slack.whispers(CHANNEL).length === round + 1);

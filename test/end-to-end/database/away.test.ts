@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 
-/** How long the database is away: longer than a process counts as alive without it. */
+/** The database is away for longer than leases last. */
 const AWAY_MS = long ? 300_000 : 20_000;
 
 /** A key may ask 120 times a minute. */
@@ -89,7 +89,7 @@ test('a database that is away for long ends no process, nothing acknowledged is 
     expect((await fetch(`${both[at]?.url}/healthz`)).status).toBe(200);
     expect((await fetch(`${both[at]?.url}/readyz`)).status).toBe(503);
   }
-  // Whether a key still counts is not known any more by then.
+  // Revocations are unknown by then.
   expect(await ask(1)).toMatchObject({ status: 503, retryAfter: expect.any(String) });
   await pause(AWAY_MS / 2);
 

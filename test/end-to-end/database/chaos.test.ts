@@ -23,16 +23,16 @@ const KEY_KNOWN_MS = 2_000;
 const INTERVAL_SECONDS = long ? 60 : 30;
 const INTERVAL_MS = INTERVAL_SECONDS * 1000;
 
-/** What was acknowledged of a monitor. */
+/** Acknowledged changes of a monitor. */
 interface Told {
   id: string;
-  /** Whose it is: nobody else changes it, so the order of its changes is known. */
+  /** The only writer of the monitor, so that the order of its changes is known. */
   key: string;
   name: string;
   /** Path of its push endpoint, of a heartbeat. */
   push: string | undefined;
   pingedMs: number;
-  /** Whether it was acknowledged that it is gone. */
+  /** The deletion was acknowledged. */
   removed: boolean;
 }
 
@@ -305,7 +305,7 @@ test(
     const slots = new Map(watched.map((id) => [id, [] as number[]]));
     for (const { monitor, slot_ms } of rows) slots.get(String(monitor))?.push(Number(slot_ms));
     for (const [id, times] of slots) {
-      // Those of the rhythm; a first check, or one that was asked for, has its own time.
+      // Scheduled checks; first and requested ones have other times.
       const [phaseMs] = times.slice(-1).map((ms) => ms % INTERVAL_MS);
       const onGrid = times.filter(
         (ms) => ms % INTERVAL_MS === phaseMs && ms > watchedFromMs + 1.5 * INTERVAL_MS,

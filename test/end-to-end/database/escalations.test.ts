@@ -15,7 +15,7 @@ const ONCALL = 'C00ONCALL';
 const PERSON = 'U00ADA';
 const AFTER_MS = 60_000;
 
-test('of three processes one escalates an outage, also when that is killed at about the time', {
+test('one of three processes escalates an outage, even if it is killed at about that time', {
   timeout: 300_000,
 }, async () => {
   const random = createRandom(seed());
@@ -49,7 +49,7 @@ test('of three processes one escalates an outage, also when that is killed at ab
     () => slack.killed(),
   );
   await eventually(() => texts(ONCALL).length > 0, { withinMs: 2 * AFTER_MS });
-  // Whoever tells the next one has had its turn with the one before.
+  // The process that sends the next alert has handled the previous one.
   service.setStatus(second?.id ?? '', 'DOWN');
   await eventually(() => texts(CHANNEL).some((text) => text.includes('second is down')));
   await eventually(() => texts(ONCALL).length > 1, { withinMs: 2 * AFTER_MS });

@@ -105,7 +105,7 @@ describe.skipIf(!hasPostgres)('two programs on one database', () => {
     await first.kill();
     letGo();
     const ended = await interrupted(second.url, cut.message);
-    const back = await openTab(second.url, { cookie: here.cookie, lastEventId: here.lastEventId });
+    const back = await openTab(second.url, { cookie: here.cookie });
     await snapshotOf(back);
     await back.press(ended.reply, 'Try again', { thread: cut.message });
     await eventually(async () =>

@@ -8,7 +8,7 @@ import { query, startPostgres } from '../../helpers/postgres/server.ts';
 import { createRandom } from '../../helpers/random.ts';
 import { seed } from '../../helpers/seed.ts';
 
-/** How long two versions run side by side. */
+/** Time for which two versions run side by side. */
 const BESIDE_MS = long ? 600_000 : 15_000;
 
 const TEAMS = long ? { teams: 8, members: 6 } : { teams: 5, members: 1 };

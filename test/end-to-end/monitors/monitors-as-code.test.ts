@@ -52,7 +52,7 @@ async function setUp() {
       if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
       return ((await answer.json()) as { monitors: Listed[] }).monitors;
     },
-    /** How many monitors there are, which may be asked as often as one likes. */
+    /** The number of monitors, without a rate limit. */
     async count({ url }: AskwatchProcess): Promise<number> {
       const metrics = await (await fetch(`${url}/metrics`)).text();
       const counts = metrics.matchAll(/^askwatch_monitors\{status="\w+"\} (\d+)$/gm);

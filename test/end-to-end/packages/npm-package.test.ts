@@ -11,7 +11,7 @@ import { copyProductionModules, freshCheckout, run } from '../../helpers/end-to-
 import { eventually } from '../../helpers/eventually.ts';
 import { folderOnDisk } from '../../helpers/temporary-folder.ts';
 
-/** What `npm pack` says of a package. */
+/** Output of `npm pack`. */
 interface Packed {
   filename: string;
   files: { path: string }[];
@@ -59,7 +59,7 @@ describe('the npm package', () => {
       const { sources } = JSON.parse(await readFile(join(checkout, 'dist', file), 'utf8'));
       for (const source of sources as string[]) {
         const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
-        // What another package has inside, and nobody installs, goes under the licence of that one.
+        // Code that is bundled in another package has that package's licence.
         if (name !== undefined && existsSync(join(checkout, 'node_modules', name))) names.add(name);
       }
     }
@@ -68,7 +68,7 @@ describe('the npm package', () => {
     expect(licences).toContain('Permission is hereby granted, free of charge');
   });
 
-  /** An empty folder into which npm installs the package, with no other packages to be had than the lock file's own. */
+  /** Installs the package into an empty folder, with only the packages of the lock file. */
   async function installed() {
     const folder = await folderOnDisk();
     await copyProductionModules(folder);

@@ -56,7 +56,7 @@ async function startCaddy(address: string, upstreams: string[]) {
     .replace(/\$\{PUBLIC_URL:-[^}]*\}/, address)
     .replace('askwatch-1:3000 askwatch-2:3000', upstreams.join(' '));
   expect(caddyfile).not.toMatch(/askwatch-\d|\$\{/);
-  // What this machine shares with others is left alone.
+  // Caddy must not change the machine's shared state.
   const own = '{\nadmin off\nauto_https disable_redirects\nskip_install_trust\n}\n';
   await writeFile(join(folder, 'Caddyfile'), own + caddyfile);
   const child = spawn('caddy', ['run', '--config', 'Caddyfile'], {

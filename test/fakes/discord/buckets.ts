@@ -1,6 +1,6 @@
 import type { RestAnswer, RestRequest } from './http.ts';
 
-/** So many requests of a kind in each channel, or with each token of an interaction, in so long a time. */
+/** A limit of requests per channel, or per interaction token, and time. */
 export interface BucketLimit {
   requests: number;
   windowMs: number;
@@ -45,7 +45,7 @@ export function withLimit(
   };
 }
 
-/** Requests that one bot may make in a second; those that answer interactions do not count. Source: Discord docs, "Global Rate Limit". */
+/** Requests per second and bot; interaction responses don't count. Source: Discord docs, "Global Rate Limit". */
 const GLOBAL_PER_SECOND = 50;
 
 /** Answers of these in ten minutes after which Cloudflare answers in Discord's place. Source: Discord docs, "Invalid Request Limit". */

@@ -11,7 +11,7 @@ export interface SentFile {
   size?: number;
 }
 
-/** What goes wrong with the next request of a file. */
+/** A fault of the next file request. */
 export type CdnFault =
   | { kind: 'status'; status: number }
   | { kind: 'redirect'; to: string }
@@ -28,7 +28,7 @@ export interface CdnRequest {
 
 export type Cdn = ReturnType<typeof createCdn>;
 
-/** How long an address is good. Source: Discord docs, "Reference", "Signed Attachment CDN URLs". */
+/** Lifetime of a signed URL. Source: Discord docs, "Reference", "Signed Attachment CDN URLs". */
 const GOOD_MS = 86_400_000;
 
 /** The files of messages, at addresses that are signed and expire. */
@@ -67,11 +67,11 @@ export function createCdn({ origin }: { origin(): string }) {
 
   return {
     requests,
-    /** What goes wrong with the next requests, one after another. */
+    /** Faults of the next requests, in order. */
     faults,
     addressOf,
     keep,
-    /** Files among the values of a command, as Discord tells of them: by their ids, and apart. */
+    /** Splits files from a command's values as Discord does: ids in the values, attachments separately. */
     beside(values: Record<string, unknown>) {
       const kept: Record<string, object> = {};
       const given = Object.entries(values).map(([name, value]) => {
@@ -89,7 +89,7 @@ export function createCdn({ origin }: { origin(): string }) {
     expire() {
       aheadMs += GOOD_MS + 1_000;
     },
-    /** Somebody deletes a file. */
+    /** A person deletes a file. */
     remove(name: string) {
       for (const [id, { filename }] of files) if (filename === name) files.delete(id);
     },

@@ -8,7 +8,7 @@ import { guildOf, memberOf } from './wire.ts';
 type Found = { status: 200; body: unknown } | { status: 404; refused: Refusal };
 
 /**
- * What a bot may look up: its application, the servers it is in, and itself there; `undefined` for any other route.
+ * Routes about the application, its servers, and the bot's own membership; `undefined` for any other route.
  * Source: Discord docs, "Get Current Application", "Get Current User Guilds", "Get Guild", "Get Guild Channels", "List Active
  * Guild Threads", "Get Guild Member".
  */

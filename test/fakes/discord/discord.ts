@@ -24,12 +24,12 @@ import { memberOf, roleOf, wireMessage } from './wire.ts';
 
 /** How this Discord differs from the usual one. */
 export interface DiscordFakeOptions {
-  /** Whether Message Content Intent is on for the application. */
+  /** The application has the Message Content Intent. */
   messageContentAllowed?: boolean;
   nonceWindowMs?: number;
-  /** How many posts and edits it takes in each channel, unless it is to be as usual; false for as many as come. */
+  /** Limit of posts and edits per channel instead of Discord's own; false for no limit. */
   limit?: BucketLimit | false;
-  /** Within which all processes of the app have heard of a limit; they are one unless this says otherwise. */
+  /** Time within which all processes of the app must respect a limit. Without it, the app has one process. */
   heardMs?: number;
   /** When it is closed: with the running test, unless this says otherwise. */
   atEnd?: AtEnd;
@@ -114,7 +114,6 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     settings,
     guildId: state.guildId,
     bot: state.bot,
-    /** Where files of messages are fetched. */
     cdn,
     /** The server's first channel, and who talks when nobody else is named. */
     general,
@@ -128,7 +127,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     addUser: state.addUser,
     addChannel: state.addChannel,
     directChannel: state.addDirect,
-    /** Another server, with one channel, told of by the given shard of so many. Known to those who identify later. */
+    /** Adds a server with one channel to a shard. Sessions that identify later see it. */
     addServer: (shard: number, count: number): FakeChannel =>
       state.addChannel({ guild_id: guildIdFor(shard, count) }),
     /** A channel by its id. */
@@ -139,7 +138,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     },
     /** Every message ever posted, also ephemeral ones. */
     messages: () => [...state.messages.values()],
-    /** What everybody sees in a channel or thread, oldest first. */
+    /** Public messages of a channel or thread, oldest first. */
     channel: visible,
     /** The thread under a message, once it is there. */
     thread: (id: string) => eventually(() => state.channels.get(id), { what: `thread ${id}` }),
@@ -148,7 +147,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     recover: http.recover,
     /** To be called when the bot was killed, before it is started again. */
     killed: http.killed,
-    /** The permissions that any request so far was looked at for. */
+    /** Permissions that were checked for a request. */
     checkedPermissions: state.checked,
     /** The bot has not been added to the server, or was removed from it. */
     removeBot() {
@@ -188,12 +187,11 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     /** Gives a user a new role with permissions; gives the role's id. */
     grant: (user: FakeUser, ...names: Array<keyof typeof PermissionFlagsBits>) =>
       grantIn(state.guildId, user, ...names),
-    /** The same in another server. */
     grantIn,
-    /** Somebody leaves the server, or the one that is named. */
+    /** A person leaves a server. */
     leave: (user: FakeUser, guild?: string) => state.leave(user.id, guild),
 
-    /** Takes all roles away from a user, which a bot hears of itself alone. */
+    /** Removes all roles of a user. A bot gets this event only about itself. */
     takeRoles(user: FakeUser) {
       state.takeRoles(user.id);
       if (user.id !== state.bot.id) return;
@@ -238,7 +236,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
     },
 
-    /** Gives the bot permissions in a channel, besides what others are denied there. */
+    /** Grants the bot permissions in a channel. */
     allow(channel: FakeChannel, ...names: Array<keyof typeof PermissionFlagsBits>) {
       const allow = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
       channel.permission_overwrites = [
@@ -317,7 +315,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       if (!form) throw new Error('No form was opened');
       const type = InteractionType.ModalSubmit;
       const data = sentForm(form, inputs);
-      return interactions.create(user, channel, { type, data, ...(message ? { message } : {}) });
+      return interactions.create(user, channel, { type, data, message });
     },
     /** Begins to type the last of these inputs, and looks at what is offered. */
     begin(

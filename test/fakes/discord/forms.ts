@@ -22,14 +22,14 @@ export interface FakeForm {
     label: string;
     description?: string;
     component: FakeFormInput;
-    /** Of a text that is only shown. */
+    /** Text that is only shown. */
     content?: string;
   }>;
 }
 
 const isShownOnly = ({ type }: { type: number }) => type === ComponentType.TextDisplay;
 
-/** What is wrong with a form. Source: Discord docs, "Modal", and "Component Reference" (Label, String Select, Text Input). */
+/** Validates a form. Source: Discord docs, "Modal", and "Component Reference" (Label, String Select, Text Input). */
 export function checkForm({ custom_id = '', title = '', components = [] }: Partial<FakeForm>) {
   const wrong = problems(custom_id, title, components).find(([isWrong]) => isWrong);
   return wrong && invalid(wrong[1]);
@@ -78,10 +78,7 @@ function inputProblems(input: FakeFormInput): Array<[boolean, string]> {
 
 const invalid = (what: string): Refusal => refusal(400, 50_035, `Invalid Form Body: ${what}`);
 
-/**
- * A form with these inputs changed and sent, as Discord's client lets a person do it: it holds what stands in it, what must
- * be filled in is, and only what is offered is chosen.
- */
+/** Submits a form with changed inputs. Like Discord's client, it keeps values, requires required inputs and offered choices. */
 export function sentForm(form: FakeForm, typed: Record<string, string>) {
   const unknown = Object.keys(typed).find(
     (name) => !form.components.some(({ component }) => component?.custom_id === name),
@@ -113,6 +110,6 @@ function sentInput(input: FakeFormInput, typed: string | undefined) {
   return { type, custom_id, values: given === '' ? [] : [given] };
 }
 
-/** What stands in an input before anybody changes it. */
+/** The initial value of an input. */
 export const shownIn = ({ value, options }: FakeFormInput): string =>
   value ?? options?.find((option) => option.default)?.value ?? '';

@@ -13,15 +13,14 @@ interface Session {
   sequence: number;
   intents: number;
   shard: Shard;
-  /** Every dispatch, for those who resume. */
+  /** Every dispatch, for sessions that resume. */
   sent: Array<{ op: number; t: string; s: number; d: unknown }>;
 }
 
-/** What the gateway needs of the rest of the fake. */
 export interface GatewayOptions {
   state: DiscordState;
   token(): string;
-  /** Whether Message Content Intent is on for the application. */
+  /** The application has the Message Content Intent. */
   messageContentAllowed: boolean;
   /** Address of the gateway. */
   url(): string;
@@ -128,22 +127,22 @@ export function createGateway(options: GatewayOptions) {
   }
 
   const gateway = {
-    /** How often a client that connects is to send a heartbeat. */
+    /** Heartbeat interval sent to clients. */
     heartbeatMs: 41_250,
     /** While true the server stays unavailable after READY. */
     guildUnavailable: false,
     /** While true new connections are refused. */
     refuses: false,
-    /** How many shards Discord recommends, and how few it takes. */
+    /** Recommended and minimum number of shards. */
     recommendedShards: 1,
     leastShards: 1,
-    /** How many shards may identify at once. */
+    /** Shards that may identify at the same time. */
     maxConcurrency: 1,
-    /** How many more may identify today. */
+    /** Remaining identifications of the day. */
     sessionsRemaining: 999,
     /** The connections of these are cut as soon as they say whose they are. */
     cutShards: new Set<number>(),
-    /** How many identified sooner than they may. */
+    /** The number of clients that identified too early. */
     hasty: () => rules.hasty(),
     /** The shards that are connected now. */
     shards: () =>
@@ -151,7 +150,7 @@ export function createGateway(options: GatewayOptions) {
         .filter(({ socket }) => socket !== undefined)
         .map(({ shard }) => shard.id)
         .sort(),
-    /** How many times a client has identified, and resumed. */
+    /** Numbers of identifications and resumes. */
     counts: () => ({ identified, resumed }),
     connected: () => [...sessions.values()].filter(({ socket }) => socket !== undefined).length,
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
@@ -165,7 +164,7 @@ export function createGateway(options: GatewayOptions) {
         if (intent === 0 || (session.intents & intent) !== 0) dispatchTo(session, t, d);
       }
     },
-    /** Tells of a message; without the privileged intent its content stays away unless the bot is meant. */
+    /** Sends a message event. Without the privileged intent, it has no content unless the bot is mentioned. */
     announce(t: 'MESSAGE_CREATE' | 'MESSAGE_UPDATE', message: FakeMessage) {
       if ((message.flags & MessageFlags.Ephemeral) !== 0) return;
       const channel = state.channels.get(message.channel_id);
@@ -197,7 +196,7 @@ export function createGateway(options: GatewayOptions) {
     frame(text: string) {
       for (const socket of server.clients) socket.send(text);
     },
-    /** Nothing comes through the connections of now any more, neither events nor acknowledgements, though they stay open. */
+    /** Current connections stay open but send nothing any more, neither events nor acknowledgements. */
     silence() {
       for (const socket of server.clients) silent.add(socket);
     },
@@ -213,7 +212,7 @@ export function createGateway(options: GatewayOptions) {
         socket?.send(JSON.stringify({ op: GatewayOpcodes.Reconnect, d: null }));
       }
     },
-    /** Ends the session: the client has to identify anew. */
+    /** Ends the session, so the client must identify again. */
     invalidateSession() {
       for (const { socket } of sessions.values()) {
         socket?.send(JSON.stringify({ op: GatewayOpcodes.InvalidSession, d: false }));

@@ -21,14 +21,14 @@ export interface RestRequest {
   applied: boolean;
 }
 
-/** What goes back; without a body nothing but the status. */
+/** A response; without a body only the status. */
 export interface RestAnswer {
   status: number;
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** What goes wrong with the next requests that fit. */
+/** A fault of the next matching requests. */
 export interface Fault {
   method?: string;
   path?: RegExp;
@@ -41,7 +41,7 @@ export interface Fault {
   hang?: boolean;
   /** Breaks the connection instead of answering. */
   drop?: boolean;
-  /** What was asked takes effect, only the answer is lost. */
+  /** The request takes effect; only its response is lost. */
   applied?: boolean;
   /** It is under way until then; nothing else goes wrong with it. */
   heldUntil?: Promise<unknown>;
@@ -50,11 +50,11 @@ export interface Fault {
 /** The HTTP side: reads requests, applies faults, and hands the rest to `route`; `undefined` from there is an unknown route. */
 export async function startHttp(options: {
   route(request: RestRequest): RestAnswer | undefined;
-  /** Answers what is no call of the API; false for one that is. */
+  /** Serves requests that aren't API calls; false for API calls. */
   serve(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
   upgrade: NonNullable<Parameters<ReturnType<typeof createServer>['on']>[1]>;
-  /** Within which all processes of the app have heard of a limit. */
-  heardMs?: number | undefined;
+  /** Time within which all processes of the app must respect a limit. */
+  heardMs?: number;
 }) {
   const requests: RestRequest[] = [];
   const unhandled: string[] = [];
@@ -95,7 +95,7 @@ export async function startHttp(options: {
       return send(outgoing, request, {
         status: fault.status ?? 500,
         body: fault.body ?? { message: 'Internal Server Error', code: 0 },
-        ...(fault.headers ? { headers: fault.headers } : {}),
+        headers: fault.headers,
       });
     }
     const routed = options.route(request);
@@ -143,7 +143,7 @@ export async function startHttp(options: {
     fail(fault: Fault) {
       faults.push({ times: 1, ...fault });
     },
-    /** Nothing goes wrong any more. */
+    /** Removes all faults. */
     recover() {
       faults.length = 0;
     },
@@ -161,7 +161,7 @@ interface Limited {
   global?: boolean;
 }
 
-/** What is counted together: whichever message of a channel it is about. Source: Discord docs, "Rate Limits". */
+/** The bucket of a request, which is shared by all messages of a channel. Source: Discord docs, "Rate Limits". */
 function kindOf({ method, path }: RestRequest): string {
   const [, major, id, ...minor] = path.split('/');
   return [method, major, id, ...minor.map((part) => part.replace(/^\d{16,}$/, 'id'))].join('/');

@@ -21,7 +21,7 @@ import {
 } from './state.ts';
 import { wireMessage } from './wire.ts';
 
-/** What somebody did: a slash command typed (type 2) or begun (4), a button pressed (3) under a message, a form sent (5). */
+/** A person's gesture: slash command (type 2), autocomplete (4), button (3) or form (5). */
 export interface FakeGesture {
   type: Exclude<InteractionType, InteractionType.Ping>;
   data: unknown;
@@ -40,14 +40,14 @@ export interface FakeInteraction extends FakeGesture {
   /** It was not acknowledged in time, and is no longer known. */
   late: boolean;
   /**
-   * The reply, with "thinking…" as the flag Loading; absent before the acknowledgement and after a deletion. That of a press
-   * is the message with the button.
+   * The reply, with "thinking…" as the flag Loading; absent before the acknowledgement and after a deletion. For a button it is the
+   * message with the button.
    */
-  reply?: FakeMessage | undefined;
+  reply?: FakeMessage;
   followUps: FakeMessage[];
   /** The form that opened in answer. */
   form?: FakeForm;
-  /** What was offered to somebody who types. */
+  /** Autocomplete choices. */
   offered?: Array<{ name: string; value: unknown }>;
 }
 
@@ -166,7 +166,7 @@ export function createInteractions(options: {
     const mine = [found.reply, ...found.followUps];
     const message =
       which === '@original' ? found.reply : mine.find((candidate) => candidate?.id === which);
-    // Somebody else may have deleted it.
+    // Another person may have deleted it.
     if (!message || !state.messages.has(message.id)) return no(404, 10_008, 'Unknown Message');
     if (request.method === 'GET') return ok(message);
     if (request.method === 'DELETE') {

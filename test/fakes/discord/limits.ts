@@ -2,12 +2,12 @@ import { ButtonStyle, ComponentType } from 'discord.js';
 import type { AllowedMentions, FakeButton, FakeRow, MessageBody } from './state.ts';
 import { uploadProblem } from './uploads.ts';
 
-/** What Discord says when it does not take something. */
+/** Discord's error response. */
 export interface Refusal {
   status: number;
   code: number;
   message: string;
-  /** What is wrong, field by field. */
+  /** Errors by field. */
   errors?: Record<string, unknown>;
 }
 
@@ -25,7 +25,7 @@ const EMBED_TEXTS: Array<[path: string, max: number]> = [
   ['description', 4_096],
 ];
 
-/** What is wrong with a message that is to be posted or edited. Source: Discord docs, "Embed Limits", "Create Message". */
+/** Validates a posted or edited message. Source: Discord docs, "Embed Limits", "Create Message". */
 export function checkMessage(body: MessageBody, kind: 'post' | 'edit'): Refusal | undefined {
   const tooMuch = uploadProblem(body.uploads ?? []);
   if (tooMuch) return tooMuch;
@@ -78,7 +78,7 @@ function wrongMentions({ parse = [], roles = [], users = [] }: AllowedMentions =
     : 'allowed_mentions: not a snowflake';
 }
 
-/** What is wrong with the buttons of a message. Source: Discord docs, "Component Reference". */
+/** Validates buttons. Source: Discord docs, "Component Reference". */
 function wrongRows(rows: FakeRow[]): string | undefined {
   if (rows.length > 5) return 'components must be 5 or fewer in length';
   if (rows.some(({ type }) => type !== ComponentType.ActionRow)) {
@@ -136,7 +136,7 @@ interface CommandBody {
 
 const NAME = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
 
-/** What is wrong with what is offered to somebody who types. Source: Discord docs, "Application Command Option Choice". */
+/** Validates autocomplete choices. Source: Discord docs, "Application Command Option Choice". */
 export function checkOffered({
   choices = [],
 }: {
@@ -150,7 +150,7 @@ export function checkOffered({
     : invalid('a choice has a name and a value of 1 to 100');
 }
 
-/** What is wrong with commands that are to be registered. Source: Discord docs, "Application Commands". */
+/** Validates registered commands. Source: Discord docs, "Application Commands". */
 export function checkCommands(commands: CommandBody[]): Refusal | undefined {
   if (commands.length > 100) return refusal(400, 30_032, 'Maximum number of commands reached');
   const ofMessages = commands.filter(({ type }) => type === 3);

@@ -22,10 +22,10 @@ export interface RegisteredCommand {
   [key: string]: unknown;
 }
 
-/** What a test may change while the fake runs. */
+/** Settings that a test may change at run time. */
 export interface RouteSettings {
   token: string;
-  /** How long a nonce is remembered; "a few minutes" at Discord. */
+  /** Lifetime of a nonce; "a few minutes" at Discord. */
   nonceWindowMs: number;
   messageContentAllowed: boolean;
   interactionsEndpointUrl: string | null;
@@ -46,7 +46,7 @@ const TOO_MANY_OLD_EDITS = refusal(
 
 const ok = (body?: unknown, status = body === undefined ? 204 : 200): RestAnswer => ({
   status,
-  ...(body === undefined ? {} : { body }),
+  body,
 });
 const refuse = ({ status, ...body }: Refusal): RestAnswer => ({ status, body });
 

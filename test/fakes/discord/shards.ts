@@ -6,16 +6,16 @@ export interface Shard {
   count: number;
 }
 
-/** How long one identification keeps others of its key away, less what the way here took. Source: Discord docs, "Sharding". */
+/** Minimum time between identifications with one key, with a tolerance for the network. Source: Discord docs, "Sharding". */
 const IDENTIFY_MS = 4_900;
 
-/** What an IDENTIFY says of its shard; one that says nothing is the only one. */
+/** Reads the shard of an IDENTIFY; without one, it is the only shard. */
 export function shardOf(told: unknown): Shard {
   const [id, count] = Array.isArray(told) ? (told as number[]) : [];
   return { id: id ?? 0, count: count ?? 1 };
 }
 
-/** Whether a shard is told of a server; what belongs to none goes to the first. Source: Discord docs, "Sharding". */
+/** True if a shard gets a server's events; the first shard gets events without a server. Source: Discord docs, "Sharding". */
 export function serves({ id, count }: Shard, guildId: string | undefined): boolean {
   return id === (guildId === undefined ? 0 : Number((BigInt(guildId) >> 22n) % BigInt(count)));
 }
@@ -26,13 +26,13 @@ export function guildIdOf(t: string, d: unknown): string | undefined {
   return guild_id ?? (/^GUILD_(CREATE|UPDATE|DELETE)$/.test(t) ? id : undefined);
 }
 
-/** An id of a server that the given shard of so many is told of. */
+/** Returns a server id that belongs to a shard. */
 export function guildIdFor(shard: number, count: number): string {
   const base = BigInt(snowflake()) >> 22n;
   return String((base - (base % BigInt(count)) + BigInt(shard)) << 22n);
 }
 
-/** Who may identify, and when. Source: Discord docs, "Sharding" and "Gateway Close Event Codes". */
+/** The rules for identifying. Source: Discord docs, "Sharding" and "Gateway Close Event Codes". */
 export function createShardRules() {
   /** By the key that shards share: the last that identified, and when. */
   const last = new Map<number, { id: number; atMs: number }>();
@@ -40,7 +40,7 @@ export function createShardRules() {
 
   return {
     hasty: () => hasty,
-    /** `later`: that one has to wait, which its client is told by an invalid session. */
+    /** `later` means that the client must wait; it gets an invalid session. */
     refusalOf(
       { id, count }: Shard,
       { leastShards, maxConcurrency }: { leastShards: number; maxConcurrency: number },
@@ -49,7 +49,7 @@ export function createShardRules() {
       if (count < leastShards) return { code: 4011, reason: 'Sharding required.' };
       const key = id % maxConcurrency;
       const before = last.get(key);
-      // The same shard again is a client that was started again, which real tests would wait for.
+      // The same shard again is a restarted client, for which tests needn't wait.
       if (before && before.id !== id && Date.now() - before.atMs < IDENTIFY_MS) {
         hasty += 1;
         return 'later';

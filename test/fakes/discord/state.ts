@@ -25,7 +25,7 @@ export interface FakeChannel {
   guild_id?: string;
   parent_id: string | null;
   name: string | null;
-  /** Of a role (0) or a member (1). */
+  /** `type` is 0 for a role and 1 for a member. */
   permission_overwrites: Array<{ id: string; type: 0 | 1; allow: string; deny: string }>;
   recipients?: FakeUser[];
   owner_id?: string;
@@ -52,7 +52,7 @@ export interface FakeRole {
   id: string;
   name: string;
   permissions: string;
-  /** Whether everybody may call it; a bot of our kind has no permission to call others. */
+  /** True if everyone may mention the role; Askwatch's bot has no permission for other roles. */
   mentionable: boolean;
   /** The server that it is of; the first when it does not say. */
   guild?: string;
@@ -74,14 +74,13 @@ export interface FakeMessage {
   mention_everyone: boolean;
   /** The roles and people that rang when it was posted; an edit rings nowhere. */
   rang: string[];
-  nonce?: string | undefined;
+  nonce?: string;
   message_reference?: { message_id: string; channel_id: string; type: 0 };
   webhook_id?: string;
   sentAtMs: number;
   edits: string[];
 }
 
-/** What `allowed_mentions` of a request may hold. */
 export interface AllowedMentions {
   parse?: string[];
   users?: string[];
@@ -113,7 +112,7 @@ export function snowflake(atMs = Date.now()): string {
   return (((BigInt(atMs) - DISCORD_EPOCH_MS) << 22n) | (sequence & 0xfffffn)).toString();
 }
 
-/** What the README's invite link asks for. */
+/** Permissions of the README's invite link. */
 export const BOT_PERMISSIONS =
   PermissionFlagsBits.ViewChannel |
   PermissionFlagsBits.SendMessages |
@@ -134,10 +133,10 @@ export function createState() {
   const roles = new Map<string, FakeRole>();
   /** Roles by the user who has them. */
   const rolesOf = new Map<string, string[]>();
-  /** Who is not in which server; everybody else is in all. */
+  /** Pairs of server and user that aren't members; all others are. */
   const absent = new Set<string>();
   const guildId = snowflake();
-  /** The permissions that some request was looked at for. */
+  /** Permissions that were checked for a request. */
   const checked = new Set<bigint>();
 
   function addUser(username: string, bot = false): FakeUser {
@@ -171,14 +170,14 @@ export function createState() {
 
   const state = {
     guildId,
-    /** The servers that the bot is in: the first, and those of other channels. */
+    /** Servers of the bot: the first, and those of other channels. */
     guilds: (): string[] =>
       [
         ...new Set([guildId, ...[...channels.values()].flatMap(({ guild_id }) => guild_id ?? [])]),
       ].filter((id) => id !== guildId || state.inServer),
-    /** Where a file can be fetched now. */
+    /** The file's current URL. */
     addressOf: ({ url }: FakeAttachment): string => url,
-    /** Whether the bot has been added to the server. */
+    /** The bot is a member of the server. */
     inServer: true,
     checked,
     bot,
@@ -220,12 +219,12 @@ export function createState() {
     /** The roles that a user has in a server. */
     rolesOf: (user: string, guild = guildId) =>
       (rolesOf.get(user) ?? []).filter((id) => (roles.get(id)?.guild ?? guildId) === guild),
-    /** Somebody leaves a server. */
+    /** A person leaves a server. */
     leave(user: string, guild = guildId) {
       absent.add(`${guild} ${user}`);
     },
     isIn: (user: string, guild: string) => users.has(user) && !absent.has(`${guild} ${user}`),
-    /** What the roles of a user let them do, and what they alone are allowed in a channel. */
+    /** A user's permissions in a channel, by roles and member overwrites. */
     permissionsOf: (user: string, { guild_id, permission_overwrites }: FakeChannel): bigint =>
       state
         .rolesOf(user, guild_id)
@@ -233,8 +232,8 @@ export function createState() {
         .concat(permission_overwrites.filter(({ id }) => id === user).map(({ allow }) => allow))
         .reduce<bigint>((all, permissions) => all | BigInt(permissions), 0n),
     /**
-     * What the bot may do in a channel; a thread has its channel's permissions. Source: Discord docs, "Permission Overwrites":
-     * those of everyone first, then those of all roles together, then the member's; each denies before it allows.
+     * The bot's permissions in a channel; a thread has its channel's. Overwrites apply in the order everyone, all roles together,
+     * member; each denies first, then allows. Source: Discord docs, "Permission Overwrites".
      */
     permissionsIn(channel: FakeChannel): bigint {
       const of = channel.parent_id ? channels.get(channel.parent_id) : channel;
@@ -250,7 +249,7 @@ export function createState() {
         return (permissions & ~all('deny')) | all('allow');
       }, BOT_PERMISSIONS);
     },
-    /** Takes a channel, thread or message away; gives the event that tells of it. */
+    /** Deletes a channel, thread or message, and returns the event. */
     remove(id: string) {
       const channel = channels.get(id);
       const message = messages.get(id);
@@ -259,7 +258,7 @@ export function createState() {
       messages.delete(id);
       return channel ? channelGone(channel) : message && messageGone(message, channels);
     },
-    /** What is in a channel, oldest first. */
+    /** Messages of a channel, oldest first. */
     messagesIn(channel: string): FakeMessage[] {
       return [...messages.values()].filter((message) => message.channel_id === channel);
     },
@@ -326,8 +325,8 @@ export function createState() {
   return state;
 
   /**
-   * Whom a message pings. A regular message pings everybody it names unless told otherwise, an interaction's only users;
-   * edits are read anew. Source: Discord docs, "Allowed Mentions Object".
+   * Sets the mentions that ping. Without `allowed_mentions`, a regular message pings everyone it mentions, an interaction's only
+   * users. Edits are parsed again. Source: Discord docs, "Allowed Mentions Object".
    */
   function setMentions(message: FakeMessage, allowed: AllowedMentions | undefined, hook: boolean) {
     const parse = allowed

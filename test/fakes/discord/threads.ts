@@ -4,7 +4,7 @@ import type { RestAnswer, RestRequest } from './http.ts';
 import { type Refusal, refusal } from './limits.ts';
 import type { DiscordState, FakeChannel } from './state.ts';
 
-/** What a thread that is archived says to an edit, and a locked one to a post. Source: Discord docs, "JSON Error Codes". */
+/** The error for an edit in an archived thread, and for a post in a locked one. Source: Discord docs, "JSON Error Codes". */
 export const ARCHIVED = refusal(400, 50_083, 'Thread is archived');
 
 const refuse = ({ status, ...body }: Refusal): RestAnswer => ({ status, body });
@@ -25,7 +25,7 @@ export function createThreads({
 
   return {
     setArchived,
-    /** Source: Discord docs, "Modify Channel": whoever may write in a thread may open it, but for a locked one. */
+    /** Anyone who may write in a thread may reopen it, unless it's locked. Source: Discord docs, "Modify Channel". */
     change(
       channel: FakeChannel,
       { body }: RestRequest,

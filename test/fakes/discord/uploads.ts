@@ -13,7 +13,7 @@ export interface FakeAttachment {
   content_type: string;
   size: number;
   url: string;
-  description?: string | undefined;
+  description?: string;
   bytes: Buffer;
 }
 
@@ -44,7 +44,7 @@ export async function readBody(
   return { body: JSON.parse(String(form.get('payload_json') ?? '{}')), uploads };
 }
 
-/** What Discord says to files that are too many or too big; nothing when it takes them. */
+/** Returns the error for too many or too large files. */
 export function uploadProblem(
   uploads: readonly Upload[],
 ): { status: number; code: number; message: string } | undefined {

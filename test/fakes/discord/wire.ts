@@ -2,7 +2,7 @@ import { ChannelType } from 'discord.js';
 import { BOT_PERMISSIONS, type DiscordState, type FakeMessage, type FakeRole } from './state.ts';
 import type { FakeAttachment } from './uploads.ts';
 
-/** Somebody as a member of a server, as it goes over the wire. */
+/** A server member in wire format. */
 export const memberOf = (state: DiscordState, id: string, guildId = state.guildId) => ({
   user: state.users.get(id),
   nick: null,
@@ -13,7 +13,7 @@ export const memberOf = (state: DiscordState, id: string, guildId = state.guildI
   flags: 0,
 });
 
-/** What comes with a message of a server besides. */
+/** Additional fields of a message in a server. */
 export function inGuildOf(state: DiscordState, message: FakeMessage, guildId: string) {
   const { user: _user, ...member } = memberOf(state, message.author.id, guildId);
   return { guild_id: guildId, member };
@@ -34,7 +34,7 @@ export function wireMessage(state: DiscordState, message: FakeMessage): Record<s
   };
 }
 
-/** A file of a message as it goes over the wire: each time with an address that is signed anew. */
+/** A message's file in wire format, with a new signed URL each time. */
 export function wireAttachment(state: DiscordState, attachment: FakeAttachment) {
   const { bytes: _bytes, ...file } = attachment;
   return { ...file, url: state.addressOf(attachment) };
@@ -60,7 +60,7 @@ export function guildOf(state: DiscordState, guildId = state.guildId) {
   return {
     id: guildId,
     name: 'Test server',
-    // Nobody we know: an owner may do everything.
+    // Not one of the test's users, because an owner has every permission.
     owner_id: guildId,
     roles: [
       {

@@ -12,7 +12,7 @@ const isFilled = matches(/./);
 const isChannel = matches(/^[CDG][0-9A-Z_]{1,30}$/);
 const isUser = matches(/^[UW][0-9A-Z]{1,30}$/);
 const isTs = matches(/^\d{1,12}\.\d{6}$/);
-/** As forms hold them. */
+/** Booleans in form encoding. */
 const isFlag = matches(/^(?:true|false)$/);
 const isCount = matches(/^[1-9]\d{0,5}$/);
 const isTime = matches(/^\d{1,12}(?:\.\d{1,6})?$/);
@@ -52,7 +52,7 @@ const PAGE: Record<string, Check> = {
   oldest: isTime,
 };
 
-/** What a method takes: what it needs, and what it may be given. Source: Slack docs, the reference page of each method. */
+/** A method's required and optional arguments. Source: Slack docs, the reference page of each method. */
 interface Signature {
   needs: Record<string, Check>;
   takes?: Record<string, Check>;

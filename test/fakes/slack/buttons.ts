@@ -9,9 +9,9 @@ interface Shown {
 /** A press, and where Slack takes what it is answered with. */
 interface Press {
   shown: Shown;
-  /** Whether only the person who presses sees the message. */
+  /** Only this person sees the message. */
   ephemeral: boolean;
-  /** Whether others answered under the message. */
+  /** The message has replies. */
   replied: boolean;
   label: string;
   channel: string;
@@ -19,7 +19,7 @@ interface Press {
   botUserId: string;
   teamId: string;
   responseUrl: string;
-  /** How many gestures came before. */
+  /** The number of earlier gestures. */
   count: number;
 }
 
@@ -54,8 +54,8 @@ export const labelsOf = (message: { blocks?: unknown }) =>
   buttonsOf(message).map(({ text }) => text.text);
 
 /**
- * What Slack tells an app of a press. Source: Slack docs, "block_actions payload". A message that only one person sees is
- * not in it; a message with replies names itself as its thread.
+ * The payload of a button press. It lacks ephemeral messages; a message with replies is its own thread. Source: Slack docs,
+ * "block_actions payload".
  */
 export function pressPayload(press: Press): Record<string, unknown> {
   const { shown, ephemeral, replied, label, channel, user, count } = press;

@@ -1,7 +1,7 @@
 /**
- * What Slack checks of a chart. Sources: Slack docs, "Data visualization block", of bar, area and line charts; that labels
- * are exactly the categories, and that every category has a finite number, is said by CopilotKit pull request 6342 and
- * openclaw's page on Slack charts; two charts a message by vercel/chat pull request 696.
+ * Slack's rules for charts. Sources: Slack docs, "Data visualization block", for bar, area and line charts; CopilotKit pull request
+ * 6342 and openclaw's page on Slack charts for labels that equal the categories with a finite number each; vercel/chat pull request
+ * 696 for two charts per message.
  */
 interface Series {
   name?: unknown;
@@ -26,7 +26,7 @@ const isWord = (value: unknown, max: number) =>
 const isLabel = (value: unknown) => isWord(value, CHART_LIMITS.label);
 const isAxisLabel = (value: unknown) => value === undefined || isWord(value, CHART_LIMITS.title);
 
-/** Whether Slack takes a block as a chart. */
+/** True if Slack accepts the chart. */
 export function isChartRight({ title, chart }: ChartBlock): boolean {
   const { type, series = [], axis_config: axis } = chart ?? {};
   const categories = axis?.categories ?? [];
@@ -58,7 +58,7 @@ function isSeriesRight({ name, data = [] }: Series, categories: unknown[]): bool
 export const chartsIn = (blocks: unknown): ChartBlock[] =>
   Array.isArray(blocks) ? blocks.filter(({ type }) => type === 'data_visualization') : [];
 
-/** What somebody reads in a chart: `14:00 down` and so on. */
+/** The chart's texts: `14:00 down` and so on. */
 export function chartWords({ title, chart }: ChartBlock): string[] {
   const { series = [], axis_config: axis } = chart ?? {};
   const data = series.flatMap((one) => one.data ?? []);

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** The time by which the fake counts calls. */
+/** The clock of the rate limits. */
 export interface SlackClock {
   nowMs(): number;
-  /** Whether time goes by without `advance`. */
+  /** True if time passes without `advance`. */
   runs(): boolean;
   /** Moves it on, without anyone waiting. */
   advance(ms: number): void;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import { afterTurns } from '../after-turns.ts';
 
-/** What Slack hands to an app: an event, a press of a button, or a slash command. */
+/** A delivery to the app: an event, a button press or a slash command. */
 export type Delivery =
   | { type: 'events_api' | 'interactive'; payload: Record<string, unknown> }
   | { type: 'slash_commands'; payload: Record<string, string> };
@@ -12,7 +12,7 @@ export interface Ack {
   type: Delivery['type'];
   /** Undefined when it did not in time. */
   ms: number | undefined;
-  /** What the app answered with. */
+  /** The app's response. */
   payload: unknown;
 }
 

@@ -8,11 +8,11 @@ export interface SentFile {
   size?: number;
   /** Further fields of the file object, such as `mode`; `url_private` and the other address may be others. */
   more?: Record<string, unknown>;
-  /** Of another workspace: an event has nothing but its id. */
+  /** A file of another workspace; the event has only its id. */
   connect?: boolean;
 }
 
-/** What goes wrong with the next request of a file. */
+/** A fault of the next file request. */
 export type FileFault =
   | { kind: 'redirect'; to: string }
   /** The page to sign in, where the file was to be. */
@@ -30,7 +30,7 @@ export type FilesFake = ReturnType<typeof createFiles>;
 
 const SIGN_IN = '<!DOCTYPE html><html lang="en-US"><head><title>Sign in to Fake | Slack</title>';
 
-/** The files of a workspace, for those who have its token and the scope. Source: Slack docs, "Working with files". */
+/** Files of a workspace, which need its token and the scope. Source: Slack docs, "Working with files". */
 export function createFiles(options: {
   teamId: string;
   address(): string;
@@ -45,7 +45,7 @@ export function createFiles(options: {
   return {
     requests,
     faults,
-    /** Keeps a file; gives what an event tells of it. */
+    /** Stores a file and returns its form in events. */
     keep({ name, bytes, mimetype = 'application/octet-stream', more, connect, ...sent }: SentFile) {
       const id = `F00FAKE${kept.size + 1}`;
       const path = `${teamId}-${id}/${encodeURIComponent(name)}`;
@@ -59,7 +59,7 @@ export function createFiles(options: {
       kept.set(id, { told, bytes });
       return connect ? { id, file_access: 'check_file_info' } : told;
     },
-    /** Somebody deletes a file. */
+    /** A person deletes a file. */
     remove(name: string) {
       for (const [id, { told }] of kept) if (told.name === name) kept.delete(id);
     },

@@ -41,7 +41,7 @@ export interface ShownForm {
   hash: string;
   view: View;
   values: Map<string, string>;
-  /** What the app found wrong, by the names of the blocks. */
+  /** The app's errors by block. */
   errors: Record<string, string>;
 }
 
@@ -84,7 +84,7 @@ export function createForms() {
   }
 
   return {
-    /** A gesture of a person from which a form may be opened. */
+    /** Registers a trigger that may open a form. */
     allow(trigger: string) {
       triggers.add(trigger);
       onLate(() => expired.add(trigger));
@@ -117,7 +117,7 @@ export function createForms() {
   };
 }
 
-/** What Slack tells an app of a form, as it stands. Source: Slack docs, "view_submission payload", "View state". */
+/** The payload of a submitted form. Source: Slack docs, "view_submission payload", "View state". */
 export function formPayload({ id, hash, view, values }: ShownForm) {
   const state = Object.fromEntries(
     inputsOf(view).map(({ block_id: name, element: { action_id, type, options = [] } }) => {
@@ -146,7 +146,7 @@ function viewProblem(view: View) {
     blocks.some((block) =>
       block.type === 'input'
         ? blockProblem(block)
-        : // Those are for messages alone.
+        : // These blocks are only for messages.
           block.type === 'context_actions' || blocksProblem([block]) !== undefined,
     )
   );

@@ -22,7 +22,7 @@ export interface ShownHome {
   id: string;
   hash: string;
   blocks: Block[];
-  /** How often it was published. */
+  /** The number of publications. */
   times: number;
 }
 
@@ -43,7 +43,7 @@ export interface HomeFake {
 
 /** Keeps one home for each person. */
 export function createHomes(slack: {
-  /** Somebody does something; gives what a form can be opened with. */
+  /** Returns a trigger that may open a form. */
   gesture(user: string): string;
   event(event: Record<string, unknown>): Promise<Ack>;
   interact(payload: Record<string, unknown>): Promise<Ack>;

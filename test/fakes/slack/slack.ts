@@ -730,7 +730,7 @@ export async function startSlack(
   return fake;
 }
 
-/** What Slack makes of typed text: three entities, links in angles; mentions stay. */
+/** Encodes typed text as Slack does: three entities, links in angle brackets, mentions unchanged. */
 function written(typed: string): string {
   return typed
     .split(/(<@U[0-9A-Z]+>)/)
@@ -774,7 +774,7 @@ function readBody(body: string, type: string): Arguments {
   );
 }
 
-/** What is no JSON stays text, which is refused where something else is wanted. */
+/** Parses JSON; other text stays text, which is refused if an object is required. */
 function fromJson(value: string): unknown {
   try {
     return JSON.parse(value);

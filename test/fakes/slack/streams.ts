@@ -1,7 +1,7 @@
 import { blocksProblem, calledBy, LIMITS } from './limits.ts';
 import type { Answer, Arguments, Channel, Message, Workspace } from './workspace.ts';
 
-/** What Slack shows of an agent at work in a thread. */
+/** A thread's agent session as Slack shows it. */
 export interface AgentSession {
   status: 'active' | 'processing' | 'suspended' | 'closed';
   title?: string;
@@ -11,15 +11,15 @@ export interface AgentSession {
 export interface StreamsFake {
   /** By channel and thread, parted by a space. */
   sessions: Map<string, AgentSession>;
-  /** What the app says that it does, by channel and thread as well, until there is a message or it does nothing. */
+  /** Status texts by channel and thread, until there is a message or an empty status. */
   words: Map<string, string>;
   /** The lines that are suggested in each direct conversation. */
   prompts: Map<string, { title: string; message: string }[]>;
-  /** Whether the app subscribes to `agent_session_stopped`. */
+  /** The app subscribes to `agent_session_stopped`. */
   hearsStop: boolean;
   /** Ends every stream, as Slack does some five minutes after its beginning. */
   expireStreams(): void;
-  /** What Slack does when somebody presses its Stop: gives the streams it ended. Throws where it shows none. */
+  /** A person presses Slack's Stop. Returns the ended streams. Throws if there is no Stop. */
   stopSession(channel: string, thread: string): string[];
   call(method: string, args: Arguments): Answer | undefined;
 }
@@ -38,7 +38,7 @@ const REQUIRED: Record<string, string[]> = {
   'assistant.threads.setSuggestedPrompts': ['channel_id', 'prompts'],
 };
 
-/** Of the words of a status. Source: getsentry/junior pull request 56, letta-ai/letta-code pull request 3553. */
+/** Characters of a status. Source: getsentry/junior pull request 56, letta-ai/letta-code pull request 3553. */
 const MAX_WORDS = 50;
 
 const STATUSES = ['active', 'processing', 'suspended', 'closed'];

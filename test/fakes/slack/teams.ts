@@ -7,7 +7,7 @@ import type { AtEnd } from '../../helpers/temporary-folder.ts';
 import { createSocketDeliveries } from './deliveries.ts';
 import { type SlackFake, startSlack } from './slack.ts';
 
-/** What a person does on the page where Slack asks whether the app may be installed. */
+/** A person's choice on Slack's installation page. */
 export interface Consent {
   team: string;
   /** For the whole organization in place of one workspace, which may be named all the same. */
@@ -23,15 +23,15 @@ export interface SlackTeams {
   signingSecret: string;
   clientId: string;
   clientSecret: string;
-  /** Where Slack sends browsers, as the app has it configured. */
+  /** The app's configured redirect URL. */
   redirectUrl: string;
   /** A workspace, whether the app is installed in it or not. */
   team(id: string): SlackFake;
-  /** What was asked of `oauth.v2.access`, without the secret. */
+  /** Requests of `oauth.v2.access`, without the secret. */
   exchanges: { code: string | null; redirectUri: string | null }[];
   /** The next exchange of a code fails so. */
   failExchange(error: string): void;
-  /** Consents on the page at the address; gives the address to which Slack sends the browser. */
+  /** Consents on the installation page and returns the redirect. */
   consent(authorizeUrl: string, consent: Consent): string;
   /** Takes the token away and tells the app, as Slack does when a workspace removes it. */
   uninstall(team: string): Promise<void>;
@@ -45,7 +45,7 @@ export async function startSlackTeams(
   const deliveries = createSocketDeliveries();
   const teams = new Map<string, SlackFake>();
   for (const teamId of ids) {
-    // The same in all, as Slack does not promise that they differ.
+    // Equal in all workspaces, because Slack doesn't promise that they differ.
     const botUserId = 'U00ASKWATCH';
     teams.set(teamId, await startSlack(atEnd, { teamId, botUserId, deliveries }));
   }
@@ -78,7 +78,7 @@ export async function startSlackTeams(
     const token = authorization.replace(/^Bearer /, '');
     const isApp = token === first?.appToken;
     const owner = isApp ? first : [...teams.values()].find((team) => team.botToken === token);
-    // Whoever has a token that is nobody's is told so by any of them.
+    // Any workspace refuses an unknown token.
     const answer = await fetch(`${(owner ?? first)?.apiUrl}${method}`, {
       method: 'POST',
       headers: { authorization, 'content-type': type },

@@ -10,8 +10,8 @@ export interface Tiers {
 const A_MINUTE = { 1: 1, 2: 20, 3: 50, 4: 100 } as const;
 
 /**
- * Source: Slack docs, the reference page of each method, "Facts"; of streams and sessions, slack-morphism 2.29. `auth.test` has a limit of its own, "hundreds of requests
- * per minute", and so has `assistant.threads.setStatus`; here it is that of the highest tier.
+ * Tier of each method. `auth.test` and `assistant.threads.setStatus` have special limits of "hundreds of requests per minute", here
+ * the highest tier. Source: Slack docs, the reference page of each method, "Facts"; slack-morphism 2.29 for streams and sessions.
  */
 const TIER: Record<string, keyof typeof A_MINUTE> = {
   'agents.sessions.rename': 3,
@@ -38,12 +38,12 @@ const TIER: Record<string, keyof typeof A_MINUTE> = {
   'views.update': 4,
 };
 
-/** Of apps that are sold outside the Marketplace. Source: Slack docs, "Rate limits", "Non-Marketplace apps", of 2025. */
+/** Limits of apps outside of the Marketplace. Source: Slack docs, "Rate limits", "Non-Marketplace apps", of 2025. */
 const DISTRIBUTED: typeof TIER = { 'conversations.history': 1, 'conversations.replies': 1 };
 
 /**
- * Posts: one a second in each channel, of which a short burst may come at once, and several hundred a minute in all. How
- * many are a burst and several hundred, Slack does not say. Source: Slack docs, "Rate limits", "Posting messages".
+ * Posts: one per second and channel with short bursts, and several hundred per minute in total. Slack doesn't document exact numbers.
+ * Source: Slack docs, "Rate limits", "Posting messages".
  */
 const POSTS = { burst: 5, everyMs: 1_000, aMinute: 300 } as const;
 
@@ -76,7 +76,7 @@ export function createTiers(
       const isPost = method === 'chat.postMessage';
       const tier = Object.hasOwn(tiers, method) ? tiers[method] : undefined;
       const most = isPost ? POSTS.aMinute : tier && A_MINUTE[tier];
-      // What has no tier is no method of Slack's.
+      // Unknown methods have no tier.
       if (most === undefined) return undefined;
       const waitMs = Math.max(
         minuteWaitMs(method, most, nowMs),

@@ -66,7 +66,7 @@ export function createUploads(workspace: Workspace, origin: () => string): Uploa
     Object.assign(message, {
       bot_id: 'B00ASKWATCH',
       files,
-      ...(blocks !== undefined && { blocks }),
+      blocks,
     });
     return { ok: true, files: files.map(({ id: file, title }) => ({ id: file, title })) };
   }

@@ -13,21 +13,21 @@ export interface Message {
   thread_ts?: string;
   metadata?: { event_type: string; event_payload: Record<string, unknown> };
   edits: number;
-  /** A reply that stands in the channel, too; or what is left of a deleted message that had replies. */
+  /** A reply that is also shown in the channel, or the rest of a deleted message with replies. */
   subtype?: 'thread_broadcast' | 'tombstone' | 'channel_archive';
-  /** Whom it called when it was posted. */
+  /** People who were notified by the post. */
   called?: string[];
   /** It is a stream that is added to. */
   streaming?: boolean;
   /** An admin lets nobody answer it. */
   locked?: boolean;
-  /** What was shared with it, or what else stands beside its text. */
+  /** Shared files. */
   files?: Array<{ id: string } & Partial<UploadedFile>>;
   attachments?: Array<Record<string, unknown>>;
   username?: string;
 }
 
-/** What `users.info` says of somebody; not said means no. Source: Slack docs, "User object". */
+/** A user of `users.info`; absent flags are false. Source: Slack docs, "User object". */
 export interface Profile {
   team_id?: string;
   enterprise_user?: { teams: string[] };
@@ -43,11 +43,10 @@ export interface Profile {
 export interface Channel {
   id: string;
   kind: 'public' | 'private' | 'im' | 'mpim';
-  /** Whether the bot is in it. */
+  /** The bot is a member. */
   member: boolean;
   archived: boolean;
   messages: Message[];
-  /** What only one person was shown. */
   ephemerals: Ephemeral[];
 }
 
@@ -67,7 +66,7 @@ export interface Workspace {
   channels: Map<string, Channel>;
   /** People who are more, or less, than members of the workspace. */
   profiles: Map<string, Profile>;
-  /** Who is in each user group. */
+  /** Members of each user group. */
   groups: Map<string, string[]>;
   addChannel(channel: Partial<Channel> & { id: string }): Channel;
   /** Stores a message of a person. */
@@ -173,8 +172,8 @@ export function createWorkspace(team: {
         user: botUserId,
         bot_id: BOT_ID,
         text: String(args.text ?? args.markdown_text ?? '').slice(0, LIMITS.postedText),
-        ...(args.blocks === undefined ? {} : { blocks: args.blocks }),
-        ...(thread === undefined ? {} : { thread_ts: thread }),
+        blocks: args.blocks,
+        thread_ts: thread,
         ...(thread !== undefined && args.reply_broadcast === 'true'
           ? { subtype: 'thread_broadcast' as const }
           : {}),
@@ -225,7 +224,7 @@ export function createWorkspace(team: {
       whisper(channel, {
         user: String(args.user),
         text: String(args.text ?? ''),
-        ...(args.blocks === undefined ? {} : { blocks: args.blocks }),
+        blocks: args.blocks,
         ...(args.thread_ts === undefined ? {} : { thread_ts: String(args.thread_ts) }),
       });
       return { ok: true, message_ts: nextTs() };
@@ -287,7 +286,7 @@ export function createWorkspace(team: {
       return store(channel, {
         user,
         text,
-        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+        thread_ts: threadTs,
       });
     },
     call(method, args) {
@@ -326,7 +325,7 @@ export const standsInChannel = ({ thread_ts, ts, subtype }: Message) =>
 
 const no = (error: string): Answer => ({ ok: false, error });
 
-/** What Slack says to the text and blocks of a message; nothing when it takes them. */
+/** Validates a message's text and blocks. */
 export function contentProblem(args: Arguments): string | undefined {
   if (args.markdown_text !== undefined) {
     if (args.text !== undefined || args.blocks !== undefined) return 'markdown_text_conflict';

@@ -27,16 +27,13 @@ export const HOUR = 60 * MINUTE;
 
 type Place = typeof OPS | typeof DEV;
 
-/**
- * Everything from the settings of channels and the poll to a platform, over a real store, with a clock that goes on when
- * the test says: it begins at `startsAt`, and looks come as `untilNextLookMs` says.
- */
+/** Channels, poller and delivery over a real store, with a manual clock from `startsAt`; polls come as `untilNextLookMs` says. */
 export async function openAlertWorld(options: {
   startsAt: string;
   places?: readonly Place[];
-  /** Those of them that hear of monitors; all when left out. */
+  /** Channels that receive alerts; all by default. */
   hearing?: readonly Place[];
-  /** Whether snoozes are taken back when they are over, as the poller does. */
+  /** Ends expired snoozes, as the poller does. */
   endsSnoozes?: boolean;
   intervalSeconds?: number;
 }) {
@@ -197,7 +194,7 @@ export async function openAlertWorld(options: {
     /** When each message was posted, oldest first, in minutes since the start. */
     posted: () =>
       slack.messages.map(({ id }) => ((postedAtMs.get(id) ?? 0) - Date.parse(startsAt)) / MINUTE),
-    /** All lines, oldest first, as they stand under each message. */
+    /** Lines under each message, oldest first. */
     lines: () => slack.messages.map(({ lines }) => [...lines.values()]),
   };
 }

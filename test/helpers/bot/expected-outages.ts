@@ -2,16 +2,16 @@ import type { Monitor } from '../../../src/contracts/monitoring.ts';
 
 /** Monitors of the model. */
 export const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-/** The second place hears of every other monitor. */
+/** The second place receives alerts of every other monitor. */
 export const heardBy = (platform: { name: string }) =>
   NAMES.filter((_, at) => platform.name === 'slack' || at % 2 === 0);
 export const placesFor = ({ name }: { name: string }) =>
   heardBy({ name: 'discord' }).includes(name) ? ['slack:C1', 'discord:D1'] : ['slack:C1'];
 
-/** A third outage within a quarter of an hour would be flapping, which is told in another way. */
+/** A third outage within 15 minutes would count as flapping. */
 const CALM_MS = 16 * 60_000;
 
-/** What is true of a monitor, by the plainest of books. */
+/** The true state of a monitor. */
 interface Truth {
   status: string;
   /** Outages that a poll has seen so far. */
@@ -56,5 +56,4 @@ export function createExpectedOutages({ mayFlap = false } = {}) {
   };
 }
 
-/** What was true, to hold what is told against. */
 export type ExpectedOutages = ReturnType<typeof createExpectedOutages>;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/bot/shared/clock.ts';
 
-/** A clock that goes on only when the test says. */
+/** A clock that the test moves. */
 export function createHandClock(startMs: number) {
   let nowMs = startMs;
   let waiting: Array<{ untilMs: number; done: () => void }> = [];
@@ -31,7 +31,7 @@ export function createHandClock(startMs: number) {
     endPauses() {
       for (const { done } of waiting.splice(0)) done();
     },
-    /** Whether anything pauses. */
+    /** True if anything waits for the clock. */
     isAwaited: () => waiting.length > 0,
   };
 }

@@ -5,11 +5,11 @@ import { spanSoFar } from '../../../src/bot/reports/schedule.ts';
 const NOW_MS = Date.parse('2026-11-26T12:00:00Z');
 const DAY_MS = 86_400_000;
 
-/** What pings, links, formats or ends a block somewhere, in every name and cause. */
+/** Text that pings, links, formats or ends a block on some platform. */
 export const HOSTILE =
   '<!channel> <@U1> @everyone <@&9> ``` [x](https://evil.example) *b* _i_ \n# h | `x`\u202e';
 
-/** A report of the last seven days of 200 monitors, all of which were down and have long hostile names. */
+/** A weekly report on 200 monitors with long hostile names, all of which were down. */
 export async function hostileReport(sentences?: string) {
   const span = spanSoFar('weekly', 'Europe/Berlin', NOW_MS);
   const monitors = Array.from({ length: 200 }, (_, no) => ({

@@ -2,7 +2,7 @@ import type { ScriptedPlatform } from './scripted-platform.ts';
 
 const isCause = ({ label }: { label: string }) => label === 'Cause';
 
-/** What the messages of a platform say of a monitor: a message of its own, or a line in one about several. */
+/** Messages about a monitor: its own, or its line in a group. */
 export function messagesOf({ messages }: Pick<ScriptedPlatform, 'messages'>, name: string) {
   return messages.flatMap(({ id, channel, card, titles }) => {
     const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
@@ -14,7 +14,7 @@ export function messagesOf({ messages }: Pick<ScriptedPlatform, 'messages'>, nam
       return [{ id, channel, outages: Number(times), isDown, line, titles, card }];
     }
     if (!card.title.startsWith(`${name} `)) return [];
-    // What was never DOWN has no cause in these tests, and is no outage.
+    // A monitor that was never DOWN has no cause in these tests, and no outage.
     if (titles.some((title) => title.includes('degraded')) && !facts.some(isCause)) return [];
     const [, flaps] = /down (\d+) times in /.exec(card.title) ?? [];
     const earlier = facts.find(({ label }) => label === 'Also down before')?.value;

@@ -1,4 +1,4 @@
-import type { OtherServer } from '../../../src/bot/tools/others/other-tools.ts';
+import type { OtherServer } from '../../../src/bot/tools/others/known-server.ts';
 import { createToolServer } from '../../../src/clients/tool-server.ts';
 import type { Said, ScriptedCall } from '../../fakes/model-provider.ts';
 import { startTestBot, type TestBot, type TestBotOptions } from '../bot.ts';
@@ -25,7 +25,7 @@ export function otherServer(
   };
 }
 
-/** A bot that has been told of its servers' tools, of those that answer. */
+/** A bot that has read the tools of all responding servers. */
 export async function startBotWithTools(
   toolServers: readonly OtherServer[],
   options: TestBotOptions = {},

@@ -17,10 +17,7 @@ import { createHandClock } from './hand-clock.ts';
 import { createLife } from './killable-life.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 
-/**
- * All from the schedules of channels to a platform, over a real store and a monitoring service, with a clock that goes on when the
- * test says. Without polls: nothing but reports is told.
- */
+/** Report schedules and delivery over a real store and monitoring service, with a manual clock. It doesn't poll or alert. */
 export async function openReportWorld(options: {
   service: { url: string; key: string };
   startMs: number;

@@ -18,15 +18,15 @@ export interface PlatformCall {
   card: Card;
   id: string;
   attempted: boolean;
-  /** Whom a line calls. */
-  mention?: string | undefined;
+  /** The line's mention. */
+  mention?: string;
 }
 
 /** A platform that keeps its messages in memory and refuses what a test says. Posting the same id twice is one message. */
 export interface ScriptedPlatform extends Platform {
   readonly messages: ShownMessage[];
   readonly tries: number;
-  /** What is thrown instead of taking a call; nothing when it gives `undefined`. */
+  /** Returns the error to throw for a call, or `undefined` to accept it. */
   failWith(failure: ((call: PlatformCall) => Error | undefined) | undefined): void;
   /** Like `failWith`, but the message is taken before the answer is lost. */
   loseAnswers(failure: ((call: PlatformCall) => Error | undefined) | undefined): void;

@@ -13,7 +13,7 @@ import { eventually } from '../eventually.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
-/** What a service answers to a question about one monitor; `undefined` is no answer at all. */
+/** The service's response about one monitor; `undefined` is no response. */
 export type Asked = (
   what: string,
   id: string,
@@ -21,7 +21,7 @@ export type Asked = (
 
 /** A service whose list is the given one and whose additions answer what a test says, on a real port. */
 export async function startAdditions(monitors: Monitor[], answer: Asked = () => NOT_FOUND) {
-  /** What was asked besides the list, such as `results a`. */
+  /** Requests other than the list, such as `results a`. */
   const asked: string[] = [];
   let listed = true;
   const server = createServer((request, response) => {
@@ -45,7 +45,7 @@ export async function startAdditions(monitors: Monitor[], answer: Asked = () => 
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     key: 'a-key',
     asked,
-    /** Whether the list can be seen. */
+    /** Makes the list available or not. */
     show(whether: boolean) {
       listed = whether;
     },
@@ -63,7 +63,7 @@ export function counting(id: string, changes: number, given: Partial<Monitor> = 
   };
 }
 
-/** A watch that looks when it is told to, at the time that it is told. */
+/** A poller that polls when the test says, at the test's time. */
 export async function startSteppedWatch(
   service: { url: string; key: string },
   { folder, nowMs, pollMs = 5000 }: { folder?: string; nowMs: number; pollMs?: number },

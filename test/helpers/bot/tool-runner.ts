@@ -4,7 +4,7 @@ import { checkToolInput, runTool } from '../../../src/bot/tools/run-tool.ts';
 import type { ToolContext } from '../../../src/bot/tools/tool.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 
-/** What runs tools that read over a service, as `/ask` does, until the test ends; `more` stands in place of what is usual. */
+/** Runs reading tools over a service as `/ask` does; `more` overrides the context. */
 export function toolRunner(
   { url, key }: { url: string; key: string },
   more: Partial<ToolContext> = {},

@@ -5,22 +5,19 @@ import type { Page } from 'playwright-core';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe calls worse than an annoyance. */
+/** axe's impacts that fail a test. */
 const WEIGHTY = new Set<string | null | undefined>(['serious', 'critical']);
 
 interface Findings {
   violations: Result[];
-  /** How many rules found something to look at and nothing wrong. */
+  /** The number of rules that applied and passed. */
   passed: number;
 }
 
-/** What passed is only counted: every element of it takes longer to bring here than to look at. */
+/** Passed rules are only counted, because transferring their elements is slow. */
 const RUN = 'axe.run().then(({ violations, passes }) => ({ violations, passed: passes.length }))';
 
-/**
- * What axe-core finds on the page as it stands now, `rule: what to do (where)` each; only what is serious or critical.
- * Empty when there is nothing.
- */
+/** axe-core's serious and critical findings on the page, as `rule: what to do (where)`. */
 export async function findingsOf(page: Page): Promise<string[]> {
   // Evaluated, not added as a script: the page's policy lets no other script in.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);

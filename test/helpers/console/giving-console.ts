@@ -3,10 +3,7 @@ import type { Bot } from '../../../src/bot/platform.ts';
 import type { Answer, AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import { startTestConsole } from './test-console.ts';
 
-/**
- * A console whose answers are what `give` gives, one after another, each until an end is given; `hooks.onEnded` is called at the
- * end of one.
- */
+/** A console whose answers consist of the parts passed to `give`. `hooks.onEnded` is called at the end of each answer. */
 export async function startGiving() {
   const given: AnswerPart[] = [];
   const hooks = { onEnded: async () => {} };
@@ -42,7 +39,7 @@ export async function startGiving() {
   }
 
   const running = await startTestConsole({ wrapBot });
-  // A stop would wait for it.
+  // Otherwise a stop would wait for the answer.
   onTestFinished(() => give({ kind: 'end', footer: '' }));
   return { ...running, hooks, give };
 }

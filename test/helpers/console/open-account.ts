@@ -34,7 +34,7 @@ export const nameField = (page: Page) => page.getByRole('textbox', { name: 'Name
 export const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 export const rows = (page: Page) => page.locator('.rows > li');
 
-/** Goes on with the Tab key until the focus is there. */
+/** Presses Tab until the target has the focus. */
 export async function tabTo(page: Page, target: ReturnType<typeof button>) {
   for (let press = 0; press < 40; press++) {
     if (await target.evaluate((one) => one === document.activeElement)) return;

@@ -14,10 +14,9 @@ export async function say(page: Page, text: string) {
   await input(page).press('Enter');
 }
 
-/** Whether this has the focus. */
 export const hasFocus = (one: Locator) => one.evaluate((it) => it === document.activeElement);
 
-/** Goes on by the Tab key until this has the focus; fails when it never gets it. */
+/** Presses Tab until the element has the focus. Throws if it never gets it. */
 export async function tabTo(page: Page, one: Locator, key = 'Tab') {
   await one.waitFor();
   for (let press = 0; press < 60; press++) {
@@ -27,7 +26,7 @@ export async function tabTo(page: Page, one: Locator, key = 'Tab') {
   throw new Error(`The key ${key} does not lead to ${one}.`);
 }
 
-/** How far the page and what scrolls in it reach out of the window, in pixels. */
+/** Pixels by which the page, or a scrolling part of it, is too wide. */
 export const sidewaysPx = (page: Page) =>
   page.evaluate(() =>
     Math.max(

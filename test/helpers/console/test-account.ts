@@ -7,8 +7,8 @@ import { createCatalog } from '../../../src/bot/ask/catalog.ts';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { createIntakes } from '../../../src/bot/intake/intakes.ts';
 import { createGatewayClient } from '../../../src/clients/gateway.ts';
-import type { Account, BotFacts } from '../../../src/console/account/account.ts';
-import type { KeyList, MadeKey, ServiceName } from '../../../src/console/account/api-types.ts';
+import type { AccountServices, BotFacts } from '../../../src/console/account/account.ts';
+import type { CreatedKey, KeyList, KeyService } from '../../../src/console/account/api-types.ts';
 import type { UsageSource } from '../../../src/console/account/usage.ts';
 import { createConsole } from '../../../src/console/console.ts';
 import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
@@ -31,7 +31,7 @@ import { BUILT_PAGE } from './test-console.ts';
  */
 export async function startTestAccount(
   options: {
-    without?: ServiceName[];
+    without?: KeyService[];
     asksElsewhere?: boolean;
     hasMcp?: boolean;
     /** Usage of other days than today, which no call can make. */
@@ -50,7 +50,7 @@ export async function startTestAccount(
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
   };
-  const runs = (service: ServiceName) => !without.includes(service);
+  const runs = (service: KeyService) => !without.includes(service);
   const provider = await startModelProvider();
   const gateway = await createGateway({
     ...{ kit, keys: keys.gateway, catalog: Catalog.parse(defaultCatalog), store, log },
@@ -64,7 +64,7 @@ export async function startTestAccount(
     version: '1.2.3',
   });
   const intakes = await createIntakes(store);
-  const account: Account = {
+  const account: AccountServices = {
     intakes: { intakes, addressFor: () => 'https://askwatch.example' },
     keys: {
       ...(runs('gateway') && { gateway: keys.gateway }),
@@ -94,7 +94,7 @@ export async function startTestAccount(
   const catalog = createCatalog({ gateway: client, log });
   const { bot, usageLog, say, stop } = await startTestBot({
     ...{ store, provider: asked, intakes },
-    // Nothing here is about alerts.
+    // These tests need no alerts.
     settings: { alertPollMs: 60_000 },
   });
   const console = await served.createPlatform({ store, isHeld: () => true, log });
@@ -143,13 +143,16 @@ export function writeAccount(
 }
 
 /** Makes a key as the page does. */
-export async function makeKey(url: string, wanted: Record<string, unknown> = {}): Promise<MadeKey> {
+export async function makeKey(
+  url: string,
+  wanted: Record<string, unknown> = {},
+): Promise<CreatedKey> {
   const body = { id: randomUUID(), service: 'gateway', name: 'laptop', ...wanted };
   const response = await writeAccount(url, 'keys', body);
   if (response.status !== 201) {
     throw new Error(`Status ${response.status}: ${await response.text()}`);
   }
-  return (await response.json()) as MadeKey;
+  return (await response.json()) as CreatedKey;
 }
 
 export const listKeys = (url: string) => fetchAccount<KeyList>(url, 'keys');

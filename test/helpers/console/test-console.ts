@@ -5,18 +5,17 @@ import { onTestFinished } from 'vitest';
 import type { Bot, Platform } from '../../../src/bot/platform.ts';
 import { encodeAction } from '../../../src/bot/shared/card.ts';
 import type { BotSettings } from '../../../src/bot/shared/settings.ts';
-import type { Account, BotFacts } from '../../../src/console/account/account.ts';
+import type { AccountServices, BotFacts } from '../../../src/console/account/account.ts';
 import { createConsole } from '../../../src/console/console.ts';
-import { type StoredTries, triesCollection } from '../../../src/console/login/attempt-limits.ts';
 import type { LoginOptions } from '../../../src/console/login/login.ts';
 import { type StoredSession, sessionsCollection } from '../../../src/console/login/sessions.ts';
 import { historyCollection } from '../../../src/console/playground/history.ts';
 import type {
   ConsoleEvent,
+  ConsoleSnapshot,
+  InteractionOutcome,
   Message,
-  Outcome,
   RootMessage,
-  Snapshot,
 } from '../../../src/console/shared/api-types.ts';
 import type { StatusOptions } from '../../../src/console/status/status.ts';
 import { createServer } from '../../../src/http/server.ts';
@@ -30,7 +29,7 @@ import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { sharedStore } from './shared-store.ts';
 
-/** Where `npm run build:page` has put the page. */
+/** Where `the build` has put the page. */
 export const BUILT_PAGE = new URL('../../../dist/console/page/', import.meta.url);
 
 /** For who is told of alerts: the bot looks at the monitors all the time, not just now and then. */
@@ -43,8 +42,6 @@ export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service
   messages: Collection<RootMessage>;
   /** Who is logged in. */
   sessions: Collection<StoredSession>;
-  /** Who has given wrong passwords. */
-  tries: Collection<StoredTries>;
   /** What the server has logged. */
   lines: Array<Record<string, unknown>>;
   /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
@@ -77,7 +74,7 @@ export async function startTestConsole(
     /** With a password when given. */
     login?: LoginOptions;
     status?: StatusOptions;
-    account?: Account;
+    account?: AccountServices;
     trustedProxies?: readonly string[];
   } = {},
 ): Promise<TestConsole> {
@@ -93,14 +90,13 @@ export async function startTestConsole(
   for (const root of stored) await messages.update(root.message.id, () => root);
   const kit = await createServer({
     ...{ log, version: '0.0.0' },
-    ...(trustedProxies && { trustedProxies }),
+    trustedProxies,
   });
   const sessions = store.collection(sessionsCollection);
-  const tries = store.collection(triesCollection);
   const served = await createConsole({
     ...{ kit, store, channels, botFacts: NO_FACTS, log, pageFolder: BUILT_PAGE },
-    ...(status && { status }),
-    ...(account && { account }),
+    status,
+    account,
     ...(login && { login: { cost: 2 ** 10, ...login } }),
   });
   const url = await kit.listen({ host: '127.0.0.1', port });
@@ -133,7 +129,7 @@ export async function startTestConsole(
     return stopping;
   }
   onTestFinished(stop);
-  return { ...own, url, messages, sessions, tries, lines, stop };
+  return { ...own, url, messages, sessions, lines, stop };
 }
 
 /** Facts of a bot that nobody asked anything. */
@@ -164,36 +160,31 @@ export interface Tab {
   cookie: string;
   /** Everything heard, oldest first. */
   heard: ConsoleEvent[];
-  lastEventId: string;
-  /** The id of each event heard. */
-  eventIds: string[];
   /** The stream has ended or was refused. */
   ended: boolean;
-  say(text: string, options?: { thread?: string; id?: string; channel?: string }): Promise<Outcome>;
+  say(
+    text: string,
+    options?: { thread?: string; id?: string; channel?: string },
+  ): Promise<InteractionOutcome>;
   /** Presses the button with this label under a message of the channel, or of a thread. */
   press(
     message: Message | undefined,
     label: string,
     options?: { id?: string; thread?: string },
-  ): Promise<Outcome>;
+  ): Promise<InteractionOutcome>;
   /** Sends anything as the page does. */
   tell(path: string, body: object): Promise<Response>;
   close(): void;
 }
 
 /** Opens the event stream as the page does; resolves when it is open. Without a cookie it is a new person's. */
-export async function openTab(
-  url: string,
-  options: { cookie?: string; lastEventId?: string } = {},
-): Promise<Tab> {
-  const { cookie, lastEventId } = options;
+export async function openTab(url: string, options: { cookie?: string } = {}): Promise<Tab> {
+  const { cookie } = options;
   const abort = new AbortController();
   const channel = 'general';
   const tab: Tab = {
     cookie: cookie ?? '',
     heard: [],
-    lastEventId: '',
-    eventIds: [],
     ended: false,
     say: async (text, more = {}) =>
       said(await tab.tell('sayings', { id: randomUUID(), channel, text, ...more })),
@@ -212,7 +203,6 @@ export async function openTab(
   const response = await fetch(`${url}/console/events`, {
     signal: abort.signal,
     headers: {
-      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
       ...(cookie !== undefined && { cookie }),
     },
   });
@@ -222,8 +212,6 @@ export async function openTab(
   if (given !== undefined) tab.cookie = brought + (given.split(';')[0] ?? '');
   const parser = createParser({
     onEvent(event) {
-      tab.lastEventId = event.id ?? '';
-      tab.eventIds.push(tab.lastEventId);
       tab.heard.push(JSON.parse(event.data) as ConsoleEvent);
     },
   });
@@ -233,9 +221,9 @@ export async function openTab(
   return tab;
 }
 
-async function said(response: Response): Promise<Outcome> {
+async function said(response: Response): Promise<InteractionOutcome> {
   if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Outcome;
+  return (await response.json()) as InteractionOutcome;
 }
 
 async function read(body: ReadableStream<Uint8Array>, take: (text: string) => void) {
@@ -351,7 +339,7 @@ export async function repliesOf(url: string, root: string, cookie = ''): Promise
 }
 
 /** What a tab is told first. */
-export async function snapshotOf(tab: Tab): Promise<Snapshot> {
+export async function snapshotOf(tab: Tab): Promise<ConsoleSnapshot> {
   const first = await eventually(() => tab.heard.find(({ kind }) => kind === 'snapshot'));
   if (first.kind !== 'snapshot') throw new Error('There is no snapshot.');
   return first;

@@ -45,7 +45,7 @@ export async function reportAt(url: string): Promise<StatusReport> {
   return StatusReport.strict().parse(await response.json());
 }
 
-/** A reader of the event stream, with the report as it stands after all it heard. */
+/** A reader of the event stream, with the report after all its events. */
 export interface StatusReader {
   heard: StatusEvent[];
   /** Characters of all that was heard. */
@@ -121,7 +121,7 @@ export function get(
   });
 }
 
-/** The first event of the stream, as it is told under the public name. */
+/** Reads the first event of the stream under the public name. */
 export function firstEventAs(url: string, headers: Record<string, string>): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request(`${url}/status/events`, { headers }, (response) => {

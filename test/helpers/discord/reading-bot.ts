@@ -6,7 +6,7 @@ import { startPlatform } from './start-platform.ts';
 export async function startReadingBot(options: {
   content: boolean;
   says: string;
-  bot?: TestBotOptions | undefined;
+  bot?: TestBotOptions;
 }) {
   const { content, says, bot } = options;
   const discord = await startDiscord({ messageContentAllowed: content, limit: false });
@@ -22,7 +22,7 @@ export async function startReadingBot(options: {
     ...test,
     ...started,
     prompted,
-    /** What the model was told that people wrote, without the time. */
+    /** People's messages in the model's prompt, without times. */
     lines: () =>
       (prompted().at(-1)?.content ?? '')
         .split('\n')

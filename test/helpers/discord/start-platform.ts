@@ -8,7 +8,7 @@ import { recordingLog } from '../recording-log.ts';
 /** The platform under test, with what it told its owner. */
 export interface StartedPlatform {
   platform: Platform;
-  /** What `onFatal` was called with. */
+  /** Errors passed to `onFatal`. */
   fatal: Error[];
   lines: Array<Record<string, unknown>>;
 }

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { type AlertMessage, CLEAN, judge, type WatchedMonitor } from './alert-verdict.ts';
 import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
 
-/** What goes wrong with one call: whether Slack or Discord did it all the same is in the name. */
+/** Faults of a call. The name says whether it took effect. */
 export const FAULTS = [
   'limited',
   'error, not done',
@@ -22,7 +22,7 @@ export const FAULTS = [
 ] as const;
 export type FaultKind = (typeof FAULTS)[number];
 export type FaultyCall = 'post' | 'edit' | 'history';
-/** In turn: those that change what people see go wrong more often. */
+/** Calls that fail, in rotation; calls that change messages fail more often. */
 const CALLS: FaultyCall[] = ['post', 'edit', 'post', 'history', 'post', 'edit'];
 
 /** A platform's fake as the storm needs it; it survives every kill. */
@@ -36,9 +36,9 @@ export interface StormPlatform {
   killed(): void;
   /** Calls that went wrong so far. */
   faulted(): number;
-  /** How often it was called so far. */
+  /** The number of calls. */
   count(call: FaultyCall): number;
-  /** Everything that tells of incidents in a channel, as it is shown now. */
+  /** Alert messages in a channel, in their current form. */
   alerts(channel: string): AlertMessage[];
   /** The ids of the short lines under them. */
   lines(channel: string): string[];
@@ -55,7 +55,7 @@ export interface Press {
 
 /** A team's channel hears so many monitors: a message about them names each. */
 const TEAM = 8;
-/** More changes within a quarter of an hour may be told in another way. */
+/** More outages within 15 minutes count as flapping. */
 const MAX_OUTAGES = 2;
 
 /** Monitors in teams; each team has a channel, and its first monitor one more for itself. */
@@ -86,7 +86,7 @@ async function openWorld(platform: StormPlatform, teams: number) {
     ...platform.env,
     MONITORING_BASE_URL: service.url,
     MONITORING_API_KEY: service.apiKey,
-    // Nobody asks here, and its own gateway need not start.
+    // No questions are asked, so the program's own gateway needn't start.
     GATEWAY_BASE_URL: service.url,
     GATEWAY_API_KEY: 'unused-gateway-key',
     ALERT_POLL_SECONDS: '1',
@@ -96,8 +96,8 @@ async function openWorld(platform: StormPlatform, teams: number) {
 }
 
 /**
- * Kills the built program with -9 again and again, at random moments, while monitors go down and come back and the platform
- * answers some calls wrongly; then lets it be, and expects every outage to be told once and every message to be true.
+ * Kills the built program with -9 at random moments while monitors go down and recover and some platform calls fail. In the end, every
+ * outage must have one alert and every message must be true.
  */
 export async function storm(platform: StormPlatform, { kills }: { kills: number }): Promise<void> {
   const random = createRandom(seed());
@@ -109,8 +109,8 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
   let usualStartMs = 1_000;
 
   /**
-   * What a look saw is stored for certain when the same life looks again; until then a change may be lost with the life,
-   * so the monitor keeps its status.
+   * A poll's result is certainly stored when the same process polls again. Until then a kill may lose it, so the monitor keeps its
+   * status.
    */
   const isSure = ({ changedAt }: WatchedMonitor) => changedAt === 0;
   function noteSure() {
@@ -178,7 +178,7 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
     child.signal('SIGKILL');
     await child.exit;
     platform.killed();
-    // What it had sent is read before the next life begins.
+    // The killed process's requests are read before the next process starts.
     for (let turns = 0; turns < 10; turns += 1) await turn();
     noteSure();
   }
@@ -204,7 +204,7 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
   lifeBegan = service.requests.length;
   const last = await startAskwatch(options);
   await allSeen();
-  // A group that goes on says only once a minute how it does.
+  // An ongoing group is updated only once a minute.
   if (kills > 10) await expectTruth();
   for (const monitor of monitors) if (monitor.isDown) turnOver(monitor);
   await allSeen();

@@ -3,44 +3,44 @@ export interface WatchedMonitor {
   id: string;
   name: string;
   team: number;
-  /** The channels that hear of it. */
+  /** Channels that receive its alerts. */
   channels: string[];
   outages: number;
   isDown: boolean;
-  /** How many looks there had been when it changed; 0 once a look is sure to have noted that. */
+  /** Number of polls before the change; 0 once a poll has certainly noticed it. */
   changedAt: number;
 }
 
-/** A message that tells of incidents, as people see it now. */
+/** An alert message in its current form. */
 export interface AlertMessage {
-  /** What it was posted with, so that it can be found again. */
+  /** The id in the message's metadata. */
   id: string;
   title: string;
   facts: Array<{ label: string; value: string }>;
   footer: string;
   /** The titles that it has shown, oldest first. */
   titles: string[];
-  /** How many lines stand under it. */
+  /** The number of lines in its thread. */
   lines: number;
 }
 
-/** What the channels tell, held against what happened. */
+/** Alerts compared with the actual outages. */
 export interface Verdict {
   messages: number;
   lines: number;
-  /** Outages that a channel was to hear of. */
+  /** Outages that a channel should have received. */
   due: number;
   lost: string[];
   doubled: string[];
   /** Monitors that a channel shows down or not, other than they are. */
   untrue: string[];
-  /** Recoveries of which nobody had seen the outage. */
+  /** Recoveries without an outage alert. */
   unfounded: string[];
-  /** Outages that were seen, and of which no line says that they are over. */
+  /** Outage alerts without a recovery. */
   unended: string[];
 }
 
-/** Of a verdict, when all is well. */
+/** The verdict without errors. */
 export const CLEAN = { lost: [], doubled: [], untrue: [], unfounded: [], unended: [] };
 
 interface Channels {
@@ -88,7 +88,7 @@ function judgeMonitor(verdict: Verdict, alerts: readonly AlertMessage[], monitor
   }
 }
 
-/** What a message says of a monitor: all of it, or one of its lines; nothing when it is about others. */
+/** Returns the part of a message about a monitor: all of it, one line, or nothing. */
 export function saidOf({ title, facts }: Pick<AlertMessage, 'title' | 'facts'>, name: string) {
   const line = facts.find(({ label }) => label === name)?.value;
   if (line !== undefined) {
@@ -103,7 +103,7 @@ export function saidOf({ title, facts }: Pick<AlertMessage, 'title' | 'facts'>, 
   return [{ outages: 1 + Number(earlier), isDown }];
 }
 
-/** Of monitors, and of alerts that other systems report. */
+/** True for titles of ongoing outages and of active alerts from other systems. */
 export const goesOn = (title: string) =>
   / (is|are) (still )?(down|not up|active)|^(STILL )?FIRING: /.test(title);
 

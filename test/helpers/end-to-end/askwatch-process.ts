@@ -10,7 +10,7 @@ const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** The built program running as a child, as an operator runs it. */
 export interface AskwatchProcess {
-  /** Where it listens, from its own banner. */
+  /** The address from the banner. */
   url: string;
   /** Creates an API key on the command line; one of the monitoring service may change monitors. */
   createKey(service: 'gateway' | 'monitoring'): Promise<string>;
@@ -27,7 +27,7 @@ export interface AskwatchProcess {
 
 interface StartOptions {
   dataDir: string;
-  /** What is run, in `dataDir`; the built program when absent. */
+  /** Command to run in `dataDir`; the built program by default. */
   command?: readonly string[];
   env?: Record<string, string>;
   /** When it is ended at the latest: with the running test, unless this says otherwise. */
@@ -124,7 +124,7 @@ export function spawnAskwatch(options: StartOptions) {
   const { atEnd = onTestFinished, command = [process.execPath, PROGRAM] } = options;
   const [program = '', ...args] = command;
   const child: ChildProcess = spawn(program, args, {
-    // Its working folder has no .env file.
+    // A working folder without an .env file.
     cwd: options.dataDir,
     env: environmentOf(options),
     stdio: ['ignore', 'pipe', 'pipe'],

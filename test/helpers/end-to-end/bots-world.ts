@@ -27,7 +27,7 @@ import { startForBot } from './services.ts';
 import { socketMode } from './slack-program.ts';
 import { slackStorm } from './slack-storm.ts';
 
-/** More changes within a quarter of an hour may be told in another way. */
+/** More outages within 15 minutes count as flapping. */
 const MAX_OUTAGES = 2;
 
 /** A change that is not told yet is stored for certain when so many looks came after it, over a time in which a takeover ends. */

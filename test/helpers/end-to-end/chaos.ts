@@ -5,10 +5,10 @@ import { type PostgresServer, query } from '../postgres/server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type AskwatchProcess, startAskwatch } from './askwatch-process.ts';
 
-/** What is done to the processes and to their database. */
+/** Faults of the processes and their database. */
 export type Fault = 'kill' | 'freeze' | 'terminate' | 'crash';
 
-/** How often each, and how long a frozen process stands still: longer than it takes until it counts as dead. */
+/** Counts of each fault. A frozen process is stopped for longer than its leases last. */
 export interface Storm {
   kills: number;
   freezes: number;
@@ -26,13 +26,13 @@ const OUTPUT_SHOWN = 6_000;
 
 interface Slot {
   process: AskwatchProcess;
-  /** What it runs; the built program when absent. */
+  /** The program; the built one by default. */
   program?: string;
   /** It neither answers nor is started again this moment. */
   isDown: boolean;
 }
 
-/** Real processes on one database, of which any may be dead at any moment. */
+/** Starts processes on one database, any of which may be dead at any moment. */
 export async function startProcesses(
   count: number,
   { database, schema, env }: { database: string; schema: string; env: Record<string, string> },
@@ -58,7 +58,7 @@ export async function startProcesses(
   await add(count);
 
   async function startAgain(slot: Slot) {
-    // While the database is away a start fails; whoever runs processes starts them again.
+    // A start fails while the database is away; an operator's supervisor would restart the process.
     for (let left = 20; ; left -= 1) {
       try {
         slot.process = await start(slot.program);

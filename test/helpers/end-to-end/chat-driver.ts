@@ -44,9 +44,9 @@ export interface ChatDriver {
   charts(): number;
   /** Connections that the program holds. */
   connections(): number;
-  /** What no log may say. */
+  /** Texts that must not be logged. */
   secrets: RegExp;
-  /** What the program did that the platform does not take. */
+  /** Requests that break the platform's rules. */
   breaches(): unknown[];
 }
 
@@ -63,7 +63,7 @@ async function slackDriver(atEnd: AtEnd): Promise<ChatDriver> {
   const slack = await startSlack(atEnd);
   const { messages, ephemerals } = slack.channel(CHANNEL);
   const whereOf = ({ thread, files }: Where) => ({
-    ...(thread !== undefined && { threadTs: thread }),
+    threadTs: thread,
     ...(files && {
       files: files.map(({ mediaType, ...file }) => ({ ...file, mimetype: mediaType })),
     }),

@@ -62,15 +62,11 @@ export class ConsoleBrowser {
   }
 
   private async follow() {
-    let lastEventId: string | undefined;
     while (!this.isOver) {
       const all = this.urls();
       const url = all[Math.floor(this.random() * all.length)] ?? '';
-      const known = {
-        ...(this.cookie !== '' && { cookie: this.cookie }),
-        ...(lastEventId !== undefined && { lastEventId }),
-      };
-      const tab = await openTab(url, known).catch(() => undefined);
+      const cookie = this.cookie === '' ? undefined : this.cookie;
+      const tab = await openTab(url, { cookie }).catch(() => undefined);
       if (!tab) {
         await pause(200);
         continue;
@@ -80,7 +76,6 @@ export class ConsoleBrowser {
       await eventually(() => tab.ended || this.isOver || performance.now() > untilMs);
       tab.close();
       for (const event of tab.heard) this.apply(event);
-      if (tab.lastEventId !== '') lastEventId = tab.lastEventId;
     }
   }
 

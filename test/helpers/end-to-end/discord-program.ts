@@ -10,7 +10,7 @@ export const discordEnv = (discord: DiscordFake) => ({
 });
 
 export const textOf = ({ content, embeds }: FakeMessage) => `${content} ${JSON.stringify(embeds)}`;
-/** Whether an alert says that the outage goes on. */
+/** True if the alert says that the outage is ongoing. */
 export const isDown = (alert: FakeMessage) => /is down/.test(textOf(alert));
 export const questionShown = (asked: FakeInteraction) =>
   eventually(() => asked.reply?.content && asked.reply.id);

@@ -11,20 +11,20 @@ const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
 const execute = promisify(execFile);
 
-/** What the last stage of the Dockerfile has made. */
+/** The result of the Dockerfile's last stage. */
 export interface Image {
-  /** Its files, where they differ from those of this machine. */
+  /** Files that differ from this machine's. */
   files: string;
   env: Record<string, string>;
   entrypoint: string[];
   healthcheck: string[];
-  /** What runs a command in it: as its user, with no right that root has, and nothing to be written but `volume`, at /data. */
+  /** Returns a command that runs in the image as its user, without root's rights, with only `volume` writable at /data. */
   inside(volume: string, command: readonly string[]): string[];
 }
 
 /**
- * Does what the Dockerfile says without a container engine: each stage is an overlay over this machine, which stands for the image
- * it is made from. Packages are not fetched: those that are installed here take their place. Needs root on Linux.
+ * Follows the Dockerfile without a container engine: each stage is an overlay over this machine, which replaces the base image.
+ * Installed packages are used instead of fetching them. Needs root on Linux.
  */
 export async function buildImage(atEnd: AtEnd): Promise<Image> {
   const checkout = await freshCheckout(atEnd);

@@ -11,7 +11,7 @@ const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** Runs `npx askwatch` on a data folder. */
 export async function runCli(dataDir: string, args: string[], env: Record<string, string> = {}) {
-  // As npx runs it: by itself, so it has to be executable.
+  // npx runs the file itself, so it must be executable.
   return await promisify(execFile)(CLI, args, {
     cwd: dataDir,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data`, ...env },
@@ -85,7 +85,7 @@ export async function managesKeys(running?: SharedAskwatch): Promise<void> {
   expect((await models(after.url, key)).status).toBe(401);
 }
 
-/** What was used is shown, by day and model. */
+/** Checks that usage is shown by day and model. */
 export async function showsUsage(running?: SharedAskwatch): Promise<void> {
   const dataDir = running?.dataDir ?? (await emptyDataFolder());
   const askwatch = running ?? (await startAskwatch({ dataDir }));

@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What the next version knows besides: one change that this version can live with, and one that it cannot. */
+/** Migrations of the next version: one that is compatible with this version, and one that isn't. */
 const PLANTED = `
 migrations['9000-planted'] = {
   async up(db) {

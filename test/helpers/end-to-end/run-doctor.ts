@@ -43,7 +43,7 @@ export async function runDoctor(
   return { code, output };
 }
 
-/** The same, by check. */
+/** Runs doctor and returns the findings by check. */
 export async function examine(env: Env, options: { folder?: string; shell?: string } = {}) {
   const { code, output } = await runDoctor(env, { ...options, args: ['--json'] });
   const { findings } = JSON.parse(output) as { findings: Finding[] };

@@ -10,7 +10,7 @@ export async function startModel(atEnd: AtEnd = onTestFinished) {
   return { model, env: { GATEWAY_BASE_URL: model.url, GATEWAY_API_KEY: model.apiKey } };
 }
 
-/** A monitoring service whose monitors' statuses the test sets; `alertChannel` hears of each, such as `slack:C0123`. */
+/** A monitoring service whose statuses the test sets; `alertChannel`, such as `slack:C0123`, receives all alerts. */
 export async function startWatched(alertChannel: string, atEnd: AtEnd = onTestFinished) {
   const service = await startMonitoringService({ limit: false });
   atEnd(() => service.close());
@@ -23,7 +23,7 @@ export async function startWatched(alertChannel: string, atEnd: AtEnd = onTestFi
   return { service, env };
 }
 
-/** What a program that is the bot needs, short of a platform: models behind its gateway, and monitors. */
+/** Starts the services that a bot needs: models behind its gateway, and monitors. */
 export async function startForBot() {
   const provider = await startModelProvider({ models: ['gpt-5.6-luna'] });
   const service = await startMonitoringService({ limit: false });

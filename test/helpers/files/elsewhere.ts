@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A host that is no platform's, with what reaches it; it gives whoever asks a text. */
+/** A host that belongs to no platform; it serves a text and records requests. */
 export async function startElsewhere() {
   const heard: Array<{ path: string | undefined; authorization: string | undefined }> = [];
   const server = createServer((request, response) => {

@@ -9,7 +9,7 @@ const chunk = (type: string, data: Buffer) => {
   return Buffer.concat([length, body, sum]);
 };
 
-/** A grey PNG; `says` is the size that it claims, and `padding` bytes stand in it besides. */
+/** A grey PNG; `says` is its declared size, `padding` the number of additional bytes. */
 export function png(width = 2, height = 2, { says = [width, height], padding = 0 } = {}): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(says[0] ?? 0, 0);

@@ -63,5 +63,5 @@ export function partsSaid({ body }: ProviderCall): string[][] {
     );
 }
 
-/** What the model is told apart from what was said. */
+/** The system prompt. */
 export const systemOf = ({ body }: ProviderCall): string => body.messages[0].content;

@@ -183,7 +183,7 @@ function bodyOf(lane: Lane, stream: boolean, n = 1): Buffer {
 function head(told: {
   stream?: boolean;
   type?: string;
-  length?: number | undefined;
+  length?: number;
   chunked?: boolean;
   more?: string;
 }): Buffer {

@@ -14,7 +14,7 @@ export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 
 /** A key as the ledger is given it. */
 export function keyWith(limits?: KeyLimits, id = 'key00001'): KeyInfo {
-  return { id, name: 'test', createdAtMs: 0, ...(limits && { limits }) };
+  return { id, name: 'test', createdAtMs: 0, limits };
 }
 
 /** A ledger over the real store, or over none, whose clocks stand until they are moved. */
@@ -24,7 +24,7 @@ export async function openLedger(options: { folder?: string; atMs?: number } = {
   const clock = { nowMs: options.atMs ?? NOON_MS };
   const store = options.folder ? await openLowdbStore({ folder: options.folder, log }) : undefined;
   const ledger: UsageLedger = await createUsageLedger({
-    ...(store && { store }),
+    store,
     metrics,
     log,
     clocks: { unixMs: () => clock.nowMs, steadyMs: () => clock.nowMs },

@@ -35,7 +35,7 @@ export async function openIntakeServer(
   const slack = createScriptedPlatform('slack');
   await running.bot.start(platforms ?? [slack]);
   const server = await runningServer((kit) => addIntakeRoutes(kit, () => running.bot.intake), {
-    ...(trustedProxies && { trustedProxies }),
+    trustedProxies,
   });
   async function stop() {
     await running.stop();

@@ -2,7 +2,7 @@ import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import type { ChannelSettings } from '../../../src/bot/channels/channel-settings.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import { incidentsIn, type Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { applyReported, type Delivery } from '../../../src/bot/intake/apply-reported.ts';
+import { applyReported, type IntakeDelivery } from '../../../src/bot/intake/apply-reported.ts';
 import type { ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
 import { withUpkeep } from '../../../src/bot/intake/reported-upkeep.ts';
 
@@ -10,7 +10,11 @@ export const START = Date.UTC(2026, 10, 15, 12);
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
-export const PRODUCTION: Delivery['intake'] = { id: 'prod', name: 'Production', place: 'slack:C1' };
+export const PRODUCTION: IntakeDelivery['intake'] = {
+  id: 'prod',
+  name: 'Production',
+  place: 'slack:C1',
+};
 
 /** What a sender says of an alert; it fires since `START` unless something else is said. */
 export const said = (key: string, changed: Partial<ReportedAlert> = {}): ReportedAlert => ({
@@ -54,7 +58,7 @@ export function reportedWorld(settings: ChannelSettings = {}) {
       return this.take([{ intake: PRODUCTION, alerts, truncated: 0 }]);
     },
     /** Takes deliveries at once. */
-    take(deliveries: Delivery[]) {
+    take(deliveries: IntakeDelivery[]) {
       const applied = applyReported(watching, deliveries, around());
       watching = applied.watching;
       const leftOut = [...applied.leftOut.values()].reduce((sum, count) => sum + count, 0);

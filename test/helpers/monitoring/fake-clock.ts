@@ -1,7 +1,7 @@
-import type { Clock } from '../../../src/monitoring/time/clock.ts';
+import type { ServiceClock } from '../../../src/monitoring/time/clock.ts';
 
-/** A clock that stands still until it is told to go. */
-export interface FakeClock extends Clock {
+/** A clock that moves only by its own methods. */
+export interface FakeClock extends ServiceClock {
   /** Lets time pass, calling timers at their times; what they start is awaited between two of them. */
   advance(ms: number): Promise<void>;
   /** Time passes without timers, as while a machine sleeps; they come late, together. */
@@ -18,7 +18,7 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** Both clocks start at different, odd numbers, so that mixing them up shows. */
 export function createFakeClock(
   startWallMs = 1_800_000_000_123,
-  /** How much later than asked for a timer comes; real ones do. */
+  /** Lateness of each timer, as of real ones. */
   latenessMs: () => number = () => 0,
 ): FakeClock {
   let elapsedMs = 0;

@@ -2,7 +2,7 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 
 /**
- * What is not the public internet. Written down a second time from the registries, not taken from the guard.
+ * Addresses outside the public internet, written down again from the registries and not taken from the guard.
  * Source: IANA IPv4 and IPv6 Special-Purpose Address Registries, RFC 5771 (multicast), RFC 1112 (240/4).
  */
 const NOT_PUBLIC_IPV4 = [

@@ -1,10 +1,10 @@
 import type { CheckResult, Outcome } from '../../../src/monitoring/checks/check-result.ts';
-import { createConnectivity } from '../../../src/monitoring/connectivity/connectivity.ts';
+import { Connectivity } from '../../../src/monitoring/connectivity/connectivity.ts';
 import {
+  applyResult,
+  createInitialState,
   discardUnconfirmed,
   type MonitorState,
-  neverChecked,
-  next,
 } from '../../../src/monitoring/state/state.ts';
 import { createRandom } from '../random.ts';
 
@@ -24,12 +24,12 @@ export interface World {
   lastsMs: number;
   /** When our own network is gone. */
   losses: readonly Stretch[];
-  /** Whether a host is down itself at a time. */
+  /** The host itself is down at a time. */
   isDown: (host: number, atMs: number) => boolean;
   nameOf?: (host: number) => string;
 }
 
-/** What a simulation saw. Times are milliseconds of the simulation. */
+/** Results of a simulation. Times are milliseconds of the simulation. */
 export interface Seen {
   /** Hosts that went DOWN, and when; each as often as it did. */
   downs: Array<{ host: number; atMs: number }>;
@@ -58,7 +58,7 @@ export async function simulate(world: World): Promise<Seen> {
     passedButHeld: 0,
     probes: 0,
   };
-  const network = createConnectivity({
+  const network = new Connectivity({
     probe() {
       seen.probes += 1;
       const askedMs = queue.nowMs();
@@ -73,7 +73,7 @@ export async function simulate(world: World): Promise<Seen> {
   });
   const nameOf = world.nameOf ?? ((host) => `${host}.example`);
 
-  /** What a check that begins now finds, and when it ends. */
+  /** Result of a check that begins now, and its end. */
   function look(host: number): { outcome: Outcome; takesMs: number } {
     const startMs = queue.nowMs();
     const lostAtOnce = () => {
@@ -86,13 +86,13 @@ export async function simulate(world: World): Promise<Seen> {
     if (world.isDown(host, startMs)) return lostAtOnce();
     const takesMs = between(5, 400);
     const cut = world.losses.find(({ fromMs }) => startMs < fromMs && fromMs < startMs + takesMs);
-    // What has been sent to us already arrives: these pass although the network is gone.
+    // Answers that are already on the way arrive, although the network is down.
     if (!cut || startMs + takesMs - cut.fromMs < 5) return { outcome: 'ok', takesMs };
     return { outcome: 'timeout', takesMs: TIMEOUT_MS };
   }
 
   function watch(host: number) {
-    let state: MonitorState = neverChecked(0);
+    let state: MonitorState = createInitialState(0);
     let ideal = between(0, INTERVAL_MS);
     function run() {
       const { outcome, takesMs } = look(host);
@@ -109,7 +109,7 @@ export async function simulate(world: World): Promise<Seen> {
       if (result.ok && heldMs > 0) seen.passedButHeld += 1;
       const { recheckSoon, change, ...step } =
         verdict === 'count'
-          ? next(state, result, { toDown: 2, toUp: 1 }, queue.nowMs())
+          ? applyResult(state, result, { toDown: 2, toUp: 1 }, queue.nowMs())
           : discardUnconfirmed(state);
       state = step.state;
       if (change?.to === 'DOWN') seen.downs.push({ host, atMs: queue.nowMs() });

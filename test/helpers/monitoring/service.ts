@@ -11,7 +11,7 @@ import { openSharedHistory } from '../../../src/monitoring/history/shared-histor
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
 import { STATES } from '../../../src/monitoring/monitors/state-store.ts';
 import type { Provisioning } from '../../../src/monitoring/provisioning/provisioning.ts';
-import type { Clock } from '../../../src/monitoring/time/clock.ts';
+import type { ServiceClock } from '../../../src/monitoring/time/clock.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -66,7 +66,7 @@ export async function startService(
   options: {
     folder?: string;
     allowPrivate?: string[];
-    clock?: Clock;
+    clock?: ServiceClock;
     types?: CheckTypes;
     publicUrl?: string;
     isOpen?: boolean;
@@ -105,7 +105,7 @@ export async function startService(
     }),
     version: '1.2.3',
     log,
-    ...(options.clock ? { clock: options.clock } : {}),
+    clock: options.clock,
     ...(shared && {
       openHistory(parts) {
         const { series } = shared;
@@ -119,7 +119,7 @@ export async function startService(
         };
       },
     }),
-    ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
+    networkAnchors: options.networkAnchors,
     ...(options.monitorsFile !== undefined && {
       monitorsFile: {
         path: options.monitorsFile,
@@ -127,9 +127,9 @@ export async function startService(
         ...{ taboo: [], platforms: ['slack', 'discord'] },
       },
     }),
-    ...(options.types ? { types: options.types } : {}),
-    ...(options.maxMonitors !== undefined && { maxMonitors: options.maxMonitors }),
-    ...(options.changesOverlapMs !== undefined && { changesOverlapMs: options.changesOverlapMs }),
+    types: options.types,
+    maxMonitors: options.maxMonitors,
+    changesOverlapMs: options.changesOverlapMs,
   });
   const added = options.addRoutes?.({ kit, keys, serviceUrl: () => url, log });
   url = await kit.listen({ host: '127.0.0.1', port: 0 });

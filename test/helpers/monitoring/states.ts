@@ -1,4 +1,4 @@
-import { type MonitorState, neverChecked } from '../../../src/monitoring/state/state.ts';
+import { createInitialState, type MonitorState } from '../../../src/monitoring/state/state.ts';
 
 /** The state of a monitor that was found UP at a moment. */
-export const upSince = (ms: number): MonitorState => ({ ...neverChecked(ms), status: 'UP' });
+export const upSince = (ms: number): MonitorState => ({ ...createInitialState(ms), status: 'UP' });

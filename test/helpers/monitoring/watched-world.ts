@@ -3,19 +3,16 @@ import { MonitorCreate, type MonitorCreateInput } from '../../../src/contracts/m
 import { createServer } from '../../../src/http/server.ts';
 import type { Check } from '../../../src/monitoring/checks/check.ts';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
-import { createConnectivity } from '../../../src/monitoring/connectivity/connectivity.ts';
+import { Connectivity } from '../../../src/monitoring/connectivity/connectivity.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import {
   type Monitors,
   openMonitors,
   type WatchedMonitor,
 } from '../../../src/monitoring/monitors/monitors.ts';
-import {
-  type CheckRunner,
-  createCheckRunner,
-} from '../../../src/monitoring/scheduler/check-runner.ts';
+import { CheckRunner } from '../../../src/monitoring/scheduler/check-runner.ts';
+import { openLocalSharedValues } from '../../../src/store/local-shared-values.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import { openLowdbRegisters } from '../../../src/store/lowdb/registers.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -62,7 +59,7 @@ export interface World {
   targets: Targets;
   clock: FakeClock;
   lines: Array<Record<string, unknown>>;
-  /** What the probe of our own network says. */
+  /** Answer of the probe of our own network. */
   network: { isThere: boolean };
   /** Writes of monitors fail. */
   broken: { is: boolean };
@@ -109,18 +106,17 @@ export async function createWorld(
         },
       };
     },
-    journal(declaration) {
-      const journal = real.journal(declaration);
-      if (!declaration.name.startsWith('monitor-states')) return journal;
+    async keyed(declaration) {
+      const keyed = await real.keyed(declaration);
       return {
-        ...journal,
-        async append(record) {
+        ...keyed,
+        async write(changes) {
           if (broken.is) throw new Error('ENOSPC');
-          await journal.append(record);
+          await keyed.write(changes);
         },
       };
     },
-    registers: (declaration) => openLowdbRegisters(declaration, { journal: store.journal, log }),
+    sharedValues: (declaration) => openLocalSharedValues(declaration, { keyed: store.keyed, log }),
   };
   const check: Check = ({ target }, { signal }) =>
     new Promise((resolve, reject) => {
@@ -142,7 +138,7 @@ export async function createWorld(
   const monitors = await openMonitors({ store, history, wallMs: clock.wallMs, log });
   const kit = await createServer({ log, version: '1.2.3' });
   let unwritten = 0;
-  const watch = createCheckRunner({
+  const watch = new CheckRunner({
     monitors,
     leases: store.leases,
     history: {
@@ -154,7 +150,7 @@ export async function createWorld(
         });
       },
     },
-    connectivity: createConnectivity({
+    connectivity: new Connectivity({
       probe: async () => network.isThere,
       nowMs: clock.wallMs,
       onLost: () => log.warn('network lost'),

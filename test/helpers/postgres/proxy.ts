@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Type of the message by which a server tells what it was asked to listen for. */
+/** Message type of a NOTIFY event. */
 const NOTIFICATION = 'A'.charCodeAt(0);
 
 /** Loses the next answer to a statement with some text in it, together with its connection. */
@@ -24,7 +24,7 @@ export async function startProxy(url: string, options: ProxyOptions = {}): Promi
   return (await startCuttableProxy(url, options)).url;
 }
 
-/** The same, and what cuts the program off, and lets it come back. */
+/** A proxy that can cut the program off and reconnect it. */
 export async function startCuttableProxy(
   url: string,
   {

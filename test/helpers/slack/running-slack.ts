@@ -26,7 +26,7 @@ export const RESTING = { alertPollMs: 600_000 };
 export async function makeSlack(
   options: {
     fake?: SlackFake;
-    /** Where the workspace is reached, if not directly. */
+    /** URL of the workspace's API, if not the default. */
     apiUrl?: string;
     mode?: Mode;
     botToken?: string;
@@ -43,7 +43,7 @@ export async function makeSlack(
 ): Promise<RunningSlack> {
   const fake = options.fake ?? (await startSlack());
   const { mode = 'socket', botToken = fake.botToken, appToken = fake.appToken } = options;
-  // As much as the paces below are faster.
+  // The same factor as the faster paces below.
   fake.clock.run(50);
   const { streamMs = 600_000, editMs = 50, storeMs = 2_000, drainMs = 3_000 } = options;
   const { log, lines } = recordingLog();

@@ -28,16 +28,16 @@ export async function shows(fake: SlackFake, channel: string, thread: string, la
   );
 }
 
-/** What the bot said in a thread, oldest first. */
+/** The bot's messages in a thread, oldest first. */
 export const ours = (fake: SlackFake, channel: string, thread: string): Message[] =>
   fake.thread(channel, thread).filter(({ bot_id }) => bot_id);
 
-/** What was called, in its order. */
+/** Called methods in order. */
 export const methods = (fake: SlackFake) => fake.calls.map(({ method }) => method);
 /** The calls that went wrong. */
 export const failed = (fake: SlackFake) => fake.calls.filter(({ outcome }) => outcome !== 'ok');
 
-/** A text of so many characters, in numbered words and paragraphs, by which it is known whether all of it is there. */
+/** A text in numbered words and paragraphs, so that missing parts are noticed. */
 export function textOf(characters: number): string {
   let text = '';
   for (let n = 0; text.length < characters; n += 1) text += n % 40 === 39 ? `${n}.\n\n` : `${n} `;
@@ -47,7 +47,7 @@ export function textOf(characters: number): string {
 /** A text without its white space. */
 export const bare = (text: string) => text.replace(/\s+/g, '');
 
-/** What the messages show, without what stands under the last of them. */
+/** The messages' text without the last one's footer. */
 export const proseOf = (shown: Message[]) =>
   bare(
     shown

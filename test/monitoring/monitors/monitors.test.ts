@@ -268,7 +268,7 @@ test('an edit that could not be stored has changed nothing', async () => {
 
 test.each([
   ['DOWN', { status: 'PENDING', changes: 2, failures: 0, lastCheckedMs: null }],
-  ['PAUSED', { status: 'PAUSED', changes: 2, beneath: { status: 'PENDING' } }],
+  ['PAUSED', { status: 'PAUSED', changes: 2, underlying: { status: 'PENDING' } }],
 ] as const)(
   'of the target starts a %s monitor anew and goes on counting',
   async (status, wanted) => {

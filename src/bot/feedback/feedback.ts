@@ -265,6 +265,14 @@ function cutTexts({ question, answer, calls }: Omit<RatedTexts, 'isCut'>): Rated
     answer: withinBytes(answer, MAX_ANSWER_BYTES),
     calls: keptCalls(calls),
   };
-  const isCut = JSON.stringify(cut) !== JSON.stringify({ question, answer, calls });
+  // Lengths are enough, because a cut text is shorter. The texts may be megabytes.
+  const isCut =
+    lengthOf(cut) !== lengthOf({ question, answer, calls }) || cut.calls.length < calls.length;
   return isCut ? { ...cut, isCut } : cut;
 }
+
+const lengthOf = ({ question, answer, calls }: Omit<RatedTexts, 'isCut'>) =>
+  calls.reduce(
+    (sum, { input, result }) => sum + input.length + result.length,
+    question.length + answer.length,
+  );

@@ -27,8 +27,8 @@ describe('the status page over a service of the contract alone', () => {
       'shop',
       'slow',
       'Apple',
-      'window',
       'zebra',
+      'window',
       'asleep',
     ]);
     expect(report.monitors[0]).toEqual({

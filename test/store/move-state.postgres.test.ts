@@ -410,7 +410,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
   test('is compared without a change on either side, and what differs is named', async () => {
     const { openFolder, open, move, differences, query } = await bothSides();
     await filled(await openFolder());
-    await expect(differences()).rejects.toThrow('holds no Askwatch data yet');
+    await expect(differences()).rejects.toThrow('has no Askwatch data yet');
     await move();
     const tables = ['document', 'record', 'lease'];
     const dump = async () =>

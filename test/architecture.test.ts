@@ -62,7 +62,7 @@ const COMPOSING = ['config', 'app', 'cli'];
  */
 const SUBROOMS: Record<string, string[]> = {
   store: ['lowdb', 'postgres', 'memory'],
-  gateway: ['shared', 'streaming', 'providers', 'catalog', 'upstreams', 'usage', 'chat', 'models'],
+  gateway: ['shared', 'providers', 'catalog', 'upstreams', 'usage', 'chat', 'models'],
   monitoring: [
     'time',
     'checks',

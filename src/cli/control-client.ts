@@ -10,7 +10,6 @@ import { controlSocket } from '../http/control-socket.ts';
 import { type KeyInfo, type Keys, openKeys } from '../http/keys.ts';
 import type { UsageQuery, UsageRow } from '../store/usage.ts';
 
-/** Key management for the command line. */
 export interface KeyActions {
   of(service: KeyedService): Pick<Keys, 'create' | 'limit' | 'revoke'> & {
     list(): KeyInfo[] | Promise<KeyInfo[]>;
@@ -20,89 +19,100 @@ export interface KeyActions {
   close(): Promise<void>;
 }
 
-/**
- * Opens the keys: in the database, if there is one; else through the running program's control socket; else in the data folder.
- * Running programs notice changes in the database by themselves.
- */
-export async function reachKeys(version: string): Promise<KeyActions> {
+/** Reads `.env`, if there is one, and the settings. */
+export function loadSettings(): Settings {
   if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
-  const running = settings.database
-    ? undefined
-    : await runningKeys(controlSocket(settings.dataDir));
-  return running ?? (await storedKeys(settings, version));
+  return readSettings(process.env);
 }
 
-/** Connects to the running program's control socket; `undefined` if no program runs. The caller closes it. */
-export async function openControlClient(socketPath: string): Promise<Agent | undefined> {
-  if (!existsSync(socketPath)) return undefined;
-  const dispatcher = new Agent({ connect: { socketPath } });
+/** In the database, if there is one; else through the running program; else in the data folder. */
+export async function reachKeys(version: string): Promise<KeyActions> {
+  const settings = loadSettings();
+  const running = await reachRunning(settings);
+  return running ? runningKeys(running) : await storedKeys(settings, version);
+}
+
+/** Connects to the program that runs on the data folder; `undefined` if none does, or if data is in a database. */
+export async function reachRunning({
+  database,
+  dataDir,
+}: Pick<Settings, 'database' | 'dataDir'>): Promise<RunningProgram | undefined> {
+  const socketPath = controlSocket(dataDir);
+  if (database || !existsSync(socketPath)) return undefined;
+  const running = new RunningProgram(socketPath);
   try {
-    await (await request('http://askwatch/keys/gateway', { dispatcher })).body.dump();
-    return dispatcher;
+    await running.ask('GET', 'keys/gateway');
+    return running;
   } catch (error) {
-    await dispatcher.close();
+    await running.close();
     // Left behind by a killed process: nobody listens.
     if ((error as { code?: string }).code === 'ECONNREFUSED') return undefined;
     throw error;
   }
 }
 
-const pathOf = (name: string, query: object) => {
-  const given = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) {
-    if (value !== undefined) given.set(key, String(value));
+type ControlMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** The running program, through its control socket. The caller closes it. */
+export class RunningProgram {
+  readonly #agent: Agent;
+
+  constructor(socketPath: string) {
+    this.#agent = new Agent({ connect: { socketPath } });
   }
-  return `${name}?${given}`;
-};
 
-/** Streams the running program's response; `undefined` after a 404. */
-export async function askRunning(dispatcher: Agent, name: string, query: object) {
-  const url = `http://askwatch/${pathOf(name, query)}`;
-  const { statusCode, body } = await request(url, { dispatcher });
-  if (statusCode < 400) return body;
-  const value: unknown = await body.json();
-  if (statusCode === 404) return undefined;
-  throw new Error(ErrorBody.parse(value).error.message);
-}
-
-/** `undefined` when no program runs. */
-async function runningKeys(socketPath: string): Promise<KeyActions | undefined> {
-  const opened = await openControlClient(socketPath);
-  if (!opened) return undefined;
-  const dispatcher = opened;
-  async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
-    const { statusCode, body: answer } = await request(`http://askwatch/${path}`, {
-      dispatcher,
+  /** Resolves to the response's body, or to `undefined` after a 404. */
+  async send(
+    method: ControlMethod,
+    path: string,
+    { query = {}, body }: { query?: object; body?: unknown } = {},
+  ) {
+    const url = new URL(path, 'http://askwatch/');
+    for (const [key, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(key, String(value));
+    }
+    const { statusCode, body: answer } = await request(url, {
+      dispatcher: this.#agent,
       method,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
     });
+    if (statusCode < 400) return answer;
     const value: unknown = await answer.json();
     if (statusCode === 404) return undefined;
-    if (statusCode >= 400) throw new Error(ErrorBody.parse(value).error.message);
-    return value;
+    throw new Error(ErrorBody.parse(value).error.message);
   }
+
+  async ask<T>(
+    method: ControlMethod,
+    path: string,
+    options: { query?: object; body?: unknown } = {},
+  ): Promise<T | undefined> {
+    return (await (await this.send(method, path, options))?.json()) as T | undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+}
+
+function runningKeys(running: RunningProgram): KeyActions {
   return {
     of(service) {
       const keyPath = (id: string) => `keys/${service}/${encodeURIComponent(id)}`;
       return {
         create: async (name, limits, { readOnly } = {}) => {
-          // A program that runs since before there were such keys refuses what it does not know.
-          const wanted = { name, limits, ...(readOnly && { readOnly }) };
-          return (await call('POST', `keys/${service}`, wanted)) as KeyInfo & { key: string };
+          const body = { name, limits, readOnly: readOnly || undefined };
+          const created = await running.ask('POST', `keys/${service}`, { body });
+          return created as KeyInfo & { key: string };
         },
-        list: async () => (await call('GET', `keys/${service}`)) as KeyInfo[],
-        limit: async (id, limits) =>
-          (await call('PATCH', keyPath(id), { limits })) as KeyInfo | undefined,
-        revoke: async (id) => (await call('DELETE', keyPath(id))) !== undefined,
+        list: async () => (await running.ask<KeyInfo[]>('GET', `keys/${service}`)) ?? [],
+        limit: (id, limits) => running.ask('PATCH', keyPath(id), { body: { limits } }),
+        revoke: async (id) => (await running.ask('DELETE', keyPath(id))) !== undefined,
       };
     },
-    async usage(query) {
-      return (await call('GET', pathOf('usage', query))) as UsageRow[] | undefined;
-    },
-    close: () => dispatcher.close(),
+    usage: (query) => running.ask('GET', 'usage', { query }),
+    close: () => running.close(),
   };
 }
 

@@ -18,7 +18,6 @@ export function checkConsole({ roles, host, consolePassword }: Settings): Findin
   );
 }
 
-/** Reports whether clients behind a proxy are told apart. An https PUBLIC_URL means that there is a proxy. */
 export function checkProxies({ publicUrl, trustedProxies }: Settings): Finding[] {
   const check = 'Proxies';
   if (trustedProxies.length > 0) {

@@ -144,26 +144,15 @@ function listeningFindings(
 }
 
 function connectionFindings(
-  { server, processes }: DatabaseFacts,
+  { server }: DatabaseFacts,
   { poolSize }: Pick<ConfiguredDatabase, 'poolSize'>,
 ): Finding[] {
   const check = 'Database connections';
-  const { user, maxConnections, reservedConnections, usedConnections } = server;
+  const { maxConnections, reservedConnections, usedConnections } = server;
   // One connection for LISTEN, and one that renews leases.
   const each = poolSize + 2;
-  const wanted = each * Math.max(1, processes?.members.length ?? 0);
   const free = maxConnections - reservedConnections - usedConnections;
   const ways = 'Raise max_connections on the server, or lower DATABASE_POOL';
-  const limits: Array<[limit: number, sentence: string]> = [
-    [server.limitOfUser, `alter role ${user} connection limit ${2 * wanted}`],
-    [server.limitOfDatabase, `alter database … connection limit ${2 * wanted}`],
-  ];
-  const tooLow = limits.find(([limit]) => limit >= 0 && limit < wanted);
-  if (tooLow) {
-    const [limit, sentence] = tooLow;
-    const text = `The processes use up to ${wanted} connections, but ${user} is limited to ${limit}. Lower DATABASE_POOL, or run: ${sentence}`;
-    return [warning(check, text)];
-  }
   const used = `${usedConnections} of ${maxConnections} in use, ${reservedConnections} reserved`;
   if (free < each) {
     return [

@@ -15,21 +15,16 @@ export interface ClockReading {
   near: boolean;
 }
 
-/** Sends requests for the checks. */
 export interface Probe {
-  /**
-   * `fetch` with limits of time and size. Throws `NoAnswerError`, also for a redirect: keys must not reach an address that
-   * isn't configured.
-   */
+  /** Throws `NoAnswerError`, also for a redirect: keys must not reach an address that isn't configured. */
   fetch: typeof fetch;
-  /** Clock comparisons from the responses so far. */
   readings: ClockReading[];
 }
 
 /** A request without a usable response. The message gives the reason without the address, which may contain a password. */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError' as const;
-  /** Such as `ECONNREFUSED`; absent if the server accepted the connection. */
+  /** Absent if the server accepted the connection. */
   readonly code: string | undefined;
 
   constructor(message: string, options: { code?: string; cause?: unknown } = {}) {
@@ -56,7 +51,6 @@ export function createProbe(): Probe {
   };
 }
 
-/** Sends one request, reads the whole response, and adds its `Date` to `readings`. */
 async function send(
   url: URL,
   { method = 'GET', headers, body, signal }: RequestInit & { signal: AbortSignal },
@@ -82,8 +76,8 @@ async function send(
 }
 
 /**
- * Returns the least difference between the clocks that a `Date` header proves. The header is in whole seconds, rounded down, and
- * may have been written at any moment of the round trip. Cached responses are ignored. Source: RFC 9110 §6.6.1; RFC 9111 §5.1.
+ * The least difference that a `Date` header proves: it is rounded down to a second, and may have been written at any moment of the trip.
+ * Cached responses are ignored. Source: RFC 9110 §6.6.1; RFC 9111 §5.1.
  */
 export function readClock(
   headers: Headers,

@@ -37,7 +37,7 @@ export function checkNode(wanted: string): Finding {
   );
 }
 
-/** Reports whether the data folder is in use and writable. It asks the system instead of writing a file. */
+/** It asks the system instead of writing a file. */
 export async function checkDataFolder(folder: string): Promise<Finding[]> {
   try {
     await assertNotMoved(folder);
@@ -85,7 +85,6 @@ async function checkWritable(folder: string): Promise<Finding> {
   }
 }
 
-/** Returns the folder, or its nearest existing parent. */
 async function nearestThere(folder: string): Promise<string> {
   try {
     await stat(folder);

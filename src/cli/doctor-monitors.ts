@@ -1,13 +1,11 @@
-import { text } from 'node:stream/consumers';
 import { platforms } from '../app/platforms.ts';
 import { type Settings, secretVariables } from '../app/settings.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import { controlSocket } from '../http/control-socket.ts';
 import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
 import type { ProvisioningState } from '../monitoring/provisioning/provisioning.ts';
 import { readMonitorsFile } from '../monitoring/provisioning/read.ts';
-import { askRunning, openControlClient } from './control-client.ts';
+import { reachRunning } from './control-client.ts';
 
 const CHECK = 'Monitors file';
 
@@ -35,12 +33,11 @@ export async function checkMonitorsFile(settings: Settings, program?: URL): Prom
   }
 }
 
-async function whatTheProgramSays({ database, dataDir }: Settings): Promise<Finding[]> {
-  const dispatcher = database ? undefined : await openControlClient(controlSocket(dataDir));
-  if (!dispatcher) return [];
+async function whatTheProgramSays(settings: Settings): Promise<Finding[]> {
+  const running = await reachRunning(settings);
+  if (!running) return [];
   try {
-    const answer = await askRunning(dispatcher, 'monitors/file', {});
-    const said = answer && (JSON.parse(await text(answer)) as Partial<ProvisioningState>);
+    const said = await running.ask<Partial<ProvisioningState>>('GET', 'monitors/file');
     if (said?.state === undefined) {
       return [
         warning(
@@ -51,6 +48,6 @@ async function whatTheProgramSays({ database, dataDir }: Settings): Promise<Find
     }
     return 'sentence' in said ? [problem(CHECK, said.sentence ?? '')] : [];
   } finally {
-    await dispatcher.close();
+    await running.close();
   }
 }

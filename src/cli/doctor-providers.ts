@@ -17,7 +17,6 @@ import { readServedModels } from '../gateway/providers/served-models.ts';
 import { liveUpstreams, unservedSentence } from '../gateway/upstreams/routing.ts';
 import type { NoAnswerError, Probe } from './doctor-fetch.ts';
 
-/** Checks the model providers that have a key, and local ones. */
 export async function checkProviders(
   settings: Omit<Settings, 'providers'> & { providers: ProviderSettings },
   probe: Probe,

@@ -75,7 +75,6 @@ function unknownModel(check: string, model: string | undefined, ids: string[]) {
   );
 }
 
-/** Checks a remote monitoring service. */
 export async function checkMonitoring({ monitoring, roles }: Settings): Promise<Finding[]> {
   if (!roles.has('bot') || !monitoring) return [];
   const check = 'Monitoring service';
@@ -93,7 +92,6 @@ export async function checkMonitoring({ monitoring, roles }: Settings): Promise<
   return [finding];
 }
 
-/** Runs a check of a remote service. Errors name the setting to look at. */
 async function withService<Client extends { close(): Promise<unknown> }>(
   name: 'GATEWAY' | 'MONITORING',
   check: string,
@@ -130,10 +128,7 @@ async function withService<Client extends { close(): Promise<unknown> }>(
   }
 }
 
-/**
- * Checks that a running program responds at its address, or that the port is free if it isn't running. `runningUrl` is the
- * address that the program reported.
- */
+/** Without a running program the port must be free. `runningUrl` is the address that the program reported. */
 export async function checkListener(
   { host, port }: Settings,
   options: {
@@ -165,7 +160,6 @@ const otherPort = (url: string, port: number) =>
     `Askwatch is running at ${url}, but PORT is ${port} here. Use the settings that it was started with.`,
   );
 
-/** Judges a response while the program runs. */
 function judgeOurs(url: string, found: string | undefined, version: string): Finding {
   if (found === version) return ok(ADDRESS, `version ${version} answers at ${url}`);
   if (found === undefined) {
@@ -175,13 +169,11 @@ function judgeOurs(url: string, found: string | undefined, version: string): Fin
   return warning(ADDRESS, text);
 }
 
-/** Judges a response while the program doesn't run. */
 function judgeOther(url: string, found: string | undefined): Finding {
   const who = found === undefined ? 'another program' : 'an Askwatch with another data folder';
   return problem(ADDRESS, `PORT: ${who} listens at ${url}. Stop it, or set PORT to a free one.`);
 }
 
-/** Judges a missing or non-HTTP response. */
 function judgeSilence(url: string, { message, code }: NoAnswerError, runs: boolean): Finding {
   if (runs) {
     return problem(
@@ -197,7 +189,6 @@ function judgeSilence(url: string, { message, code }: NoAnswerError, runs: boole
   return judgeOther(url, undefined);
 }
 
-/** Replaces the wildcard address by the loopback address. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -2,9 +2,10 @@ import { createLog } from '../app/log.ts';
 import { isLoopback, readToolServers, type Settings, SettingsError } from '../app/settings.ts';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import { definitionIn, fingerprint } from '../bot/tools/others/definition.ts';
-import { type Pin, pinsCollection } from '../bot/tools/others/pins.ts';
-import { createToolServer, type ListEntry } from '../clients/tool-server.ts';
+import { definitionIn, fingerprint } from '../bot/tool-servers/definition.ts';
+import { type Pin, pinsCollection } from '../bot/tool-servers/pins.ts';
+import { createToolServer } from '../clients/tool-server.ts';
+import type { ListEntry } from '../clients/tool-server-values.ts';
 import type { ToolServerSettings } from '../config/tool-servers.ts';
 import { lookAtDocument } from '../store/lowdb/document-file.ts';
 

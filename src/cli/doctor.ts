@@ -7,9 +7,8 @@ import { platforms } from '../app/platforms.ts';
 import { readSettings, type Settings, SettingsError, secretsIn } from '../app/settings.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import { controlSocket } from '../http/control-socket.ts';
 import type { DatabaseFacts } from '../store/postgres/inspection.ts';
-import { askRunning, openControlClient } from './control-client.ts';
+import { reachRunning } from './control-client.ts';
 import { checkConsole, checkProxies } from './doctor-console.ts';
 import {
   botFindings,
@@ -31,7 +30,6 @@ import { checkGateway, checkListener, checkMonitoring } from './doctor-services.
 import { checkToolServers } from './doctor-tools.ts';
 import { plain, tableLines } from './table.ts';
 
-/** Fields of package.json. */
 export interface ProgramInfo {
   version: string;
   engines: { node: string };
@@ -40,13 +38,9 @@ export interface ProgramInfo {
 /** Time limit of one area; each request in it has a shorter one. */
 const AREA_LIMIT_MS = 30_000;
 
-/** User name and password in a URL. */
 const CREDENTIALS = /(?<=:\/\/)[^/@\s]+@/g;
 
-/**
- * Runs `doctor`: checks everything that an installation needs, in parallel, and changes nothing. Returns the text to print, one
- * line per finding in a fixed order or one JSON document, and the number of problems.
- */
+/** Checks everything in parallel, and changes nothing. Returns the text to print and the number of problems. */
 export async function runDoctor(options: { json: boolean; program: ProgramInfo }): Promise<{
   text: string;
   problems: number;
@@ -138,24 +132,21 @@ async function checkProgramAndAddress(
 ): Promise<Finding[]> {
   const { finding, runs } = await checkProgram(settings.dataDir);
   const damaged = await checkDamagedFiles(settings.dataDir);
-  const runningUrl = runs === true ? await readRunningUrl(settings.dataDir) : undefined;
+  const runningUrl = runs === true ? await readRunningUrl(settings) : undefined;
   const address = await checkListener(settings, { runs, runningUrl, version, probe });
   return [finding, ...damaged, ...address];
 }
 
 /** Asks the program on this data folder for its address, because another Askwatch may use the port in the settings. */
-async function readRunningUrl(folder: string): Promise<string | undefined> {
-  const dispatcher = await openControlClient(controlSocket(folder));
-  if (!dispatcher) return undefined;
+async function readRunningUrl(settings: Settings): Promise<string | undefined> {
+  const running = await reachRunning(settings);
   try {
-    const answer = await askRunning(dispatcher, 'address', {});
-    return answer && ((await answer.json()) as { url: string }).url;
+    return (await running?.ask<{ url: string }>('GET', 'address'))?.url;
   } finally {
-    await dispatcher.close();
+    await running?.close();
   }
 }
 
-/** Checks the database and the processes that use it. */
 async function checkDatabase(
   settings: Settings,
   { version, probe }: { version: string; probe: Probe },

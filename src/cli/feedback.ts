@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createLog, createRedaction } from '../app/log.ts';
 import { assertStarted, openStore } from '../app/open-store.ts';
-import { readSettings, readToolServers, type Settings } from '../app/settings.ts';
+import { readToolServers, type Settings } from '../app/settings.ts';
 import { type ExportQuery, exportedLines } from '../bot/feedback/export.ts';
 import { createFeedback } from '../bot/feedback/feedback.ts';
-import { secretsOf } from '../clients/tool-server.ts';
-import { controlSocket } from '../http/control-socket.ts';
-import { askRunning, openControlClient } from './control-client.ts';
+import { secretsOf } from '../clients/tool-server-values.ts';
+import { loadSettings, type RunningProgram, reachRunning } from './control-client.ts';
 import { CommandLineError, type FeedbackOptions, sinceMsIn } from './options.ts';
 
 /** Runs `feedback export` and writes its lines; resolves to how many bytes those are. Throws a `CommandLineError` for what cannot be run. */
@@ -21,23 +19,20 @@ export async function runFeedback(
     throw new CommandLineError('feedback needs the subcommand export.');
   }
   const query = { sinceMs: sinceMsIn(options, nowMs), down: options.down };
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
-  const isRead =
-    settings.database === undefined && (await writeFromRunning(settings.dataDir, query, out));
-  return isRead === false ? await writeFromStore(settings, { query, out, version }) : isRead;
+  const settings = loadSettings();
+  const running = await reachRunning(settings);
+  return running
+    ? await writeFromRunning(running, query, out)
+    : await writeFromStore(settings, { query, out, version });
 }
 
-/** From the running program; false when none runs. */
-async function writeFromRunning(folder: string, query: ExportQuery, out: Writable) {
-  const dispatcher = await openControlClient(controlSocket(folder));
-  if (!dispatcher) return false;
+async function writeFromRunning(running: RunningProgram, query: ExportQuery, out: Writable) {
   try {
-    const answer = await askRunning(dispatcher, 'feedback', query);
+    const answer = await running.send('GET', 'feedback', { query });
     if (answer) return await write(answer, out);
     throw new Error('The running Askwatch is older than this command. Restart it first.');
   } finally {
-    await dispatcher.close();
+    await running.close();
   }
 }
 

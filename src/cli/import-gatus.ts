@@ -25,7 +25,6 @@ const KNOWN = new Set([
   ...['client', 'dns'],
 ]);
 
-/** The monitors of a configuration of Gatus. */
 export function gatusMonitors(value: unknown): Imported[] {
   const { endpoints } = (value ?? {}) as { endpoints?: unknown };
   return (Array.isArray(endpoints) ? endpoints : []).map((endpoint: unknown) =>

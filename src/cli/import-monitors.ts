@@ -8,17 +8,13 @@ import {
 import { readYaml } from '../monitoring/provisioning/yaml-file.ts';
 import { gatusMonitors, type Imported } from './import-gatus.ts';
 
-/** Formats that monitors are imported from. */
 const SOURCES = ['gatus', 'file_sd'] as const;
 type ImportSource = (typeof SOURCES)[number];
 
 export const isImportSource = (name: string | undefined): name is ImportSource =>
   SOURCES.includes(name as ImportSource);
 
-/**
- * The text of a file that declares what another system's file does; what cannot be said here stands as a comment. Throws a
- * `DefinitionsError` where the file cannot be read.
- */
+/** Unsupported settings become comments. Throws a `DefinitionsError` if the file can't be read. */
 export function importMonitors(from: ImportSource, file: SourceFile): string {
   const problems: FileProblem[] = [];
   const root = readYaml(file.text, {

@@ -6,7 +6,6 @@ import type { UsageRow } from '../store/usage.ts';
 import { OPTION_OF } from './options.ts';
 import { tableLines } from './table.ts';
 
-/** A key and whose it is. */
 export interface ServiceKey extends KeyInfo {
   service: KeyedService;
 }
@@ -25,7 +24,6 @@ const KEY_HEADINGS = [
 
 type KeyUsageCounts = Omit<UsageRow, 'day' | 'keyId' | 'model'>;
 
-/** Columns in order. */
 const COUNTS: ReadonlyArray<[name: keyof KeyUsageCounts, heading: string]> = [
   ['requests', 'REQUESTS'],
   ['complete', 'COMPLETE'],
@@ -73,7 +71,6 @@ export function usageTable(rows: UsageRow[], names: ReadonlyMap<string, string>)
   ];
 }
 
-/** The limits of a key in words. */
 export function limitsText({ limits = {} }: KeyInfo): string {
   const set = LIMIT_NAMES.filter((name) => limits[name] !== undefined);
   const words = set.map((name) => `${limits[name]} ${OPTION_OF[name].replace('-per-', '/')}`);
@@ -85,7 +82,6 @@ const countCells = (rows: UsageRow[]) => COUNTS.map(([name]) => sumOf(rows, name
 const sumOf = (rows: UsageRow[], name: keyof KeyUsageCounts) =>
   rows.reduce((total, row) => total + row[name], 0);
 
-/** Requests and tokens. */
 function usedIn(rows: UsageRow[]): number[] {
   const tokens = sumOf(rows, 'promptTokens') + sumOf(rows, 'completionTokens');
   return [sumOf(rows, 'requests'), tokens];

@@ -17,7 +17,7 @@ import { plain } from './table.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Runs `keys <action> [<id>]` and gives the lines to print. Throws a `CommandLineError` for what cannot be run. */
+/** Returns the lines to print. Throws a `CommandLineError` for what cannot be run. */
 export async function runKeys(
   [action, id]: string[],
   options: KeyOptions,
@@ -144,7 +144,6 @@ function notLimitable(): CommandLineError {
   );
 }
 
-/** The UTC day so many days ago. */
 function dayBefore(days: number): string {
   return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 }

@@ -3,12 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { request } from 'undici';
 import { createLog } from '../app/log.ts';
 import { assertStarted, openStore } from '../app/open-store.ts';
 import { platforms } from '../app/platforms.ts';
-import { readSettings, type Settings, secretVariables } from '../app/settings.ts';
-import { controlSocket } from '../http/control-socket.ts';
+import { type Settings, secretVariables } from '../app/settings.ts';
 import { readMonitors } from '../monitoring/monitors/stored-monitor.ts';
 import type { FileMonitor } from '../monitoring/provisioning/definitions.ts';
 import { type ExistingMonitor, type Plan, planFor } from '../monitoring/provisioning/plan.ts';
@@ -21,7 +19,7 @@ import {
 } from '../monitoring/provisioning/provisioning.ts';
 import { readMonitorsFile } from '../monitoring/provisioning/read.ts';
 import { exportDefinitions } from '../monitoring/provisioning/write-definitions.ts';
-import { askRunning, openControlClient } from './control-client.ts';
+import { loadSettings, type RunningProgram, reachRunning } from './control-client.ts';
 import { importMonitors, isImportSource } from './import-monitors.ts';
 import { CommandLineError, type MonitorsOptions } from './options.ts';
 import { plain } from './table.ts';
@@ -38,7 +36,6 @@ interface MonitorsResult {
   code: 0 | 1 | 2;
 }
 
-/** Runs `monitors plan|apply|export|import`. Throws a `CommandLineError` for what cannot be run, and errors with a sentence. */
 export async function runMonitors(
   [action, file, ...more]: string[],
   options: MonitorsOptions,
@@ -92,7 +89,6 @@ async function act(
 
 const isEmpty = ({ steps }: Plan) => steps.length === 0;
 
-/** Access to the monitors, wherever they are. */
 interface Reached {
   settings: Settings;
   standing(): Promise<ExistingMonitor[]>;
@@ -103,39 +99,13 @@ interface Reached {
 
 /** Through the control socket of the running program, else in the data folder, or in the database. */
 async function withMonitors<T>(version: string, use: (reached: Reached) => Promise<T>): Promise<T> {
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
-  const dispatcher = settings.database
-    ? undefined
-    : await openControlClient(controlSocket(settings.dataDir));
-  if (dispatcher) {
+  const settings = loadSettings();
+  const running = await reachRunning(settings);
+  if (running) {
     try {
-      return await use({
-        settings,
-        async standing() {
-          const answer = await askRunning(dispatcher, 'monitors', {});
-          if (!answer) throw new Error(OLDER);
-          const lines = (await text(answer)).split('\n').filter((line) => line !== '');
-          return lines.map((line) => JSON.parse(line) as ExistingMonitor);
-        },
-        async answer(answer) {
-          const { statusCode, body } = await request('http://askwatch/monitors/file/answer', {
-            dispatcher,
-            method: 'POST',
-            body: JSON.stringify({ answer }),
-            headers: { 'content-type': 'application/json' },
-          });
-          await body.dump();
-          if (statusCode >= 400) throw new Error(OLDER);
-        },
-        async state() {
-          const answer = await askRunning(dispatcher, 'monitors/file', {});
-          const state = answer && (JSON.parse(await text(answer)) as Partial<ProvisioningState>);
-          return state?.state === undefined ? undefined : (state as ProvisioningState);
-        },
-      });
+      return await use({ settings, ...runningMonitors(running) });
     } finally {
-      await dispatcher.close();
+      await running.close();
     }
   }
   if (!settings.database && !existsSync(settings.dataDir)) {
@@ -162,6 +132,25 @@ async function withMonitors<T>(version: string, use: (reached: Reached) => Promi
   } finally {
     await store.close();
   }
+}
+
+function runningMonitors(running: RunningProgram): Omit<Reached, 'settings'> {
+  return {
+    async standing() {
+      const answer = await running.send('GET', 'monitors');
+      if (!answer) throw new Error(OLDER);
+      const lines = (await text(answer)).split('\n').filter((line) => line !== '');
+      return lines.map((line) => JSON.parse(line) as ExistingMonitor);
+    },
+    async answer(answer) {
+      const done = await running.ask('POST', 'monitors/file/answer', { body: { answer } });
+      if (!done) throw new Error(OLDER);
+    },
+    async state() {
+      const state = await running.ask<Partial<ProvisioningState>>('GET', 'monitors/file');
+      return state?.state === undefined ? undefined : (state as ProvisioningState);
+    },
+  };
 }
 
 const OLDER =

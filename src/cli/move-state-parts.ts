@@ -19,10 +19,8 @@ import type { UsageBooks } from '../store/usage.ts';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** Monitors that one query reads. */
 const MONITOR_COUNT = 100;
 
-/** Results that are written together. */
 const WRITE_COUNT = 500;
 
 /** Run id of moved results: a later start reads them like results of an earlier run. */
@@ -76,7 +74,6 @@ function resultsPart(from: Store, to: Store): StatePart {
   };
 }
 
-/** Results of one store, hour by hour. */
 interface StoredResults {
   read(): AsyncIterable<MovedResult[]>;
   clear(): Promise<void>;

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import { createLog } from '../app/log.ts';
-import { readSettings } from '../app/settings.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { openLowdbForMove } from '../store/lowdb/lowdb-store.ts';
 import type { MovableStore } from '../store/move-mark.ts';
@@ -12,13 +10,11 @@ import {
   openParts,
 } from '../store/move-state.ts';
 import { openPostgresForMove } from '../store/postgres/postgres-store.ts';
+import { loadSettings } from './control-client.ts';
 import { specialParts } from './move-state-parts.ts';
 import { CommandLineError } from './options.ts';
 
-/**
- * Runs `move-state`: moves all state from the data folder to PostgreSQL, or back. With `check` it only compares. Resolves to
- * false if a comparison found differences.
- */
+/** Moves all state from the data folder to PostgreSQL, or back. With `check` it only compares, and resolves to false for differences. */
 export async function runMoveState(options: {
   back: boolean;
   check: boolean;
@@ -26,8 +22,7 @@ export async function runMoveState(options: {
   print: (line: string) => void;
 }): Promise<boolean> {
   const { back, check, version, print } = options;
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const { dataDir, database, secrets } = readSettings(process.env);
+  const { dataDir, database, secrets } = loadSettings();
   if (!database) {
     throw new CommandLineError(
       'Set DATABASE_URL. move-state moves data between the DATA_DIR folder and that database.',
@@ -103,7 +98,6 @@ async function printDifferences(
   return false;
 }
 
-/** Numbers of items by kind. */
 function createCounts() {
   const counts = new Map<string, number>();
   return {

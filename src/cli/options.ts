@@ -8,7 +8,6 @@ export class CommandLineError extends Error {
   override name = 'CommandLineError' as const;
 }
 
-/** The options of `keys`, as `parseArgs` takes them. */
 export const keyOptions = {
   service: { type: 'string' },
   name: { type: 'string' },
@@ -24,14 +23,12 @@ export type KeyOptions = {
 };
 type OptionValue<Type> = Type extends 'boolean' ? boolean : string;
 
-/** The options of `feedback`. */
 export const feedbackOptions = { since: { type: 'string' }, down: { type: 'boolean' } } as const;
 export interface FeedbackOptions {
   since?: string;
   down?: boolean;
 }
 
-/** The options of `monitors`. */
 export const monitorsOptions = { from: { type: 'string' }, yes: { type: 'boolean' } } as const;
 export interface MonitorsOptions {
   from?: string;
@@ -48,10 +45,8 @@ export function sinceMsIn({ since }: FeedbackOptions, nowMs: number): number | u
   throw new CommandLineError(`${notADuration(since)}, or a date such as 2026-11-01.`);
 }
 
-/** The services that have keys. */
 export const SERVICES: readonly KeyedService[] = ['gateway', 'monitoring'];
 
-/** The options that set limits. */
 export const OPTION_OF = {
   requestsPerMinute: 'requests-per-minute',
   tokensPerMinute: 'tokens-per-minute',
@@ -71,7 +66,6 @@ export function limitsIn(options: KeyOptions): KeyLimitsChange {
   return change;
 }
 
-/** Days to look back. */
 export function daysIn({ days }: KeyOptions): number {
   if (days === undefined) return USAGE_DAYS.default;
   const number = wholeNumber(days, '--days', '');

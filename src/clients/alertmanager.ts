@@ -9,7 +9,7 @@ import { createCallLimit, networkError } from './service-connection.ts';
 /** Creates and ends silences of an Alertmanager, API v2. Source: its `api/v2/openapi.yaml`. */
 export type AlertmanagerClient = ReturnType<typeof createAlertmanagerClient>;
 
-export interface WantedSilence {
+interface WantedSilence {
   /** All labels of the alerts to silence, each matched exactly; `HIDDEN` matches any value. */
   labels: Readonly<Record<string, string>>;
   untilMs: number;
@@ -38,8 +38,8 @@ const MAX_QUOTE_LENGTH = 200;
 const MAX_FILTER_LENGTH = 500;
 
 /**
- * A client for the Alertmanager at `url`, such as `http://user:password@alertmanager:9093`. Its calls throw `NetworkError`,
- * `TimeoutError`, `StatusError` with its message, or `ContractError`. None is repeated, and no redirect is followed.
+ * `url` may hold a user and password. Calls throw `NetworkError`, `TimeoutError`, `StatusError` or `ContractError`. None is repeated,
+ * and no redirect is followed.
  */
 export function createAlertmanagerClient(url: string) {
   const { username, password, origin, pathname } = new URL(url);
@@ -57,8 +57,7 @@ export function createAlertmanagerClient(url: string) {
     { body, signal }: { body?: unknown; signal: AbortSignal },
   ): Promise<string> {
     const what = `${method} ${base}${path.split('?')[0]}`;
-    const limit = createCallLimit(signal);
-    limit.after(CALL_MS, `${what} did not answer within ${CALL_MS / 1000} s.`);
+    const limit = createCallLimit(CALL_MS, what, signal);
     try {
       const answer = await request(base + path, {
         method,
@@ -115,7 +114,7 @@ export function createAlertmanagerClient(url: string) {
         one.comment === comment && one.status.state !== 'expired' ? [one.id] : [],
       );
     },
-    /** Ends a silence. Does nothing if it has ended or is unknown. */
+    /** Does nothing if it has ended or is unknown. */
     async expire(id: string, signal: AbortSignal): Promise<void> {
       try {
         await call('DELETE', `/silence/${encodeURIComponent(id)}`, { signal });
@@ -158,7 +157,7 @@ function shaped<T>(schema: z.ZodType<T>, text: string): T {
   throw new ContractError("It answered with something that isn't an Alertmanager response.");
 }
 
-/** Returns the message of an error body: a text in JSON, an object with a message, or a plain text. */
+/** A text in JSON, an object with a message, or a plain text. */
 function messageIn(text: string): string {
   let value: unknown = text;
   try {

@@ -4,8 +4,7 @@ import { ChatCompletionChunk } from '../contracts/gateway.ts';
 import { jsonFault, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { EVENT_STREAM, STREAM_DONE } from '../contracts/server-sent-events.ts';
 import { ContractError, StreamCutError } from './errors.ts';
-import type { CallLimit } from './service-connection.ts';
-import { networkError } from './service-connection.ts';
+import { type CallLimit, networkError } from './service-connection.ts';
 import {
   checkShape,
   errorDetails,
@@ -19,7 +18,6 @@ const EVENT_LIMIT = 1024 * 1024;
 /** Bytes of a whole stream; the longest answers of today's models are under 4 MB as chunks. */
 const STREAM_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Refuses an answer that isn't a stream of events. */
 export function expectStream(answer: ServiceResponse): ServiceResponse {
   refuseEncoding(answer);
   const type = answer.headers['content-type'];
@@ -31,21 +29,19 @@ export function expectStream(answer: ServiceResponse): ServiceResponse {
 }
 
 /**
- * Reads chunks until `[DONE]`, or to the end of a body that is whole without it. `stallMs` is the longest wait for a chunk;
- * comments don't end it, and the reader's own time isn't part of it. Throws `StreamCutError`, `TimeoutError` or
- * `ContractError` after the chunks that arrived. Closes the connection then, and if the loop is left early.
+ * Reads chunks until `[DONE]`, or to the end of a body that is whole without it. Throws `StreamCutError`, `TimeoutError`
+ * or `ContractError` after the chunks that arrived. Closes the connection then, and if the loop is left early.
  */
 export async function* readChunks(
   answer: ServiceResponse,
   limit: CallLimit,
-  stallMs: number,
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const events = readEvents(limited(answer), EVENT_LIMIT);
   const ends = createChoiceEnds();
   let whole = false;
   try {
     for (;;) {
-      const next = await nextEvent(events, answer, limit, stallMs);
+      const next = await nextEvent(events, answer, limit);
       whole = next ? next.data === STREAM_DONE : ends.all();
       if (whole) return;
       if (!next) throw cutError(answer);
@@ -59,15 +55,13 @@ export async function* readChunks(
   }
 }
 
-/** Returns the next event; `undefined` at the end of a body that ends after an event. */
+/** `undefined` at the end of a body that ends after an event. */
 async function nextEvent(
   events: ReturnType<typeof readEvents>,
   answer: ServiceResponse,
   limit: CallLimit,
-  stallMs: number,
 ) {
   const { what } = answer;
-  const callOff = limit.after(stallMs, `${what} sent nothing new for ${stallMs / 1000} s.`);
   try {
     const { value, done } = await events.next();
     if (done && !value) throw cutError(answer);
@@ -79,8 +73,6 @@ async function nextEvent(
       throw new ContractError(`${what} ${error.message}.`, { cause: error });
     }
     throw new StreamCutError(networkError(what, error).message, { cause: error });
-  } finally {
-    callOff();
   }
 }
 

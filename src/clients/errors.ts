@@ -11,7 +11,7 @@ export class NetworkError extends CallError {
   override name = 'NetworkError' as const;
 }
 
-/** The service refused: an answer of 400 or more. `message` is the service's own sentence if it sent one. */
+/** A status of 400 or more. `message` is the service's own sentence if it sent one. */
 export class StatusError extends CallError {
   override name = 'StatusError' as const;
   readonly status: number;
@@ -19,7 +19,6 @@ export class StatusError extends CallError {
   readonly code: string | undefined;
   /** The error body's `param`: the field at fault. */
   readonly param: string | undefined;
-  /** Wait that `Retry-After` asked for. */
   readonly retryAfterMs: number | undefined;
   /** `message` is the service's own sentence. */
   readonly isQuote: boolean;
@@ -43,7 +42,6 @@ export class StatusError extends CallError {
   }
 }
 
-/** A streamed answer broke after it began: its body ended before it was whole, or the service sent an error event. */
 export class StreamCutError extends CallError {
   override name = 'StreamCutError' as const;
   /** `message` is the service's own sentence. */
@@ -55,10 +53,7 @@ export class StreamCutError extends CallError {
   }
 }
 
-/**
- * The answer arrived but is not what the contract says: not JSON, wrong shape, too large.
- * Not a `CallError`: the call itself went well, and repeating it will not help.
- */
+/** Not JSON, wrong shape, too large. Not a `CallError`: the call itself went well, and repeating it won't help. */
 export class ContractError extends Error {
   override name = 'ContractError' as const;
 }

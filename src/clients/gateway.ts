@@ -7,7 +7,6 @@ import {
   GatewayPath,
   Model,
   ModelList,
-  StreamStallMs,
   UPSTREAM_HEADER,
 } from '../contracts/gateway.ts';
 import { oneLine } from '../contracts/one-line.ts';
@@ -15,10 +14,7 @@ import { expectStream, readChunks } from './chunk-stream.ts';
 import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
 import { readJson, withoutOddAdditions } from './service-response.ts';
 
-/**
- * The model gateway as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort, the
- * signal's own reason.
- */
+/** Every function throws a `CallError` or a `ContractError`; after an abort, the signal's own reason. */
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
 interface GatewayCallOptions {
@@ -48,21 +44,15 @@ function readUpstream(header: unknown): AnsweringModel | undefined {
 
 const ForeignModelList = ModelList.extend({ data: z.array(withoutOddAdditions(Model)) });
 
-/**
- * Opens a client of the model gateway at `baseUrl`, with or without a slash at its end.
- * `timeoutMs` limits the list of models, `answerTimeoutMs` a whole answer, and `stallMs` the wait for each chunk of a
- * streamed one; a comment such as `: ping` isn't a chunk.
- */
+/** `timeoutMs` limits the list of models, `answerTimeoutMs` a whole answer. The caller of a stream limits its silence. */
 export function createGatewayClient(options: {
   baseUrl: string;
   apiKey: string;
   timeoutMs?: number;
   answerTimeoutMs?: number;
-  stallMs?: number;
   log?: Logger;
 }) {
   const { timeoutMs = 10_000, answerTimeoutMs = 600_000 } = options;
-  const { stallMs = StreamStallMs.gateway } = options;
   const service = openServiceConnection(options);
   const headers = { authorization: `Bearer ${options.apiKey}` };
 
@@ -89,8 +79,8 @@ export function createGatewayClient(options: {
       );
     },
     /**
-     * Yields the chunks of an answer as they are generated. Ends only if it is whole: a cut, garbled or stalled stream throws
-     * after the chunks that arrived. Leaving the loop or aborting ends the call at the service.
+     * Yields the chunks of an answer as they are generated. Ends only if it is whole: a cut or garbled stream throws after
+     * the chunks that arrived. Leaving the loop or aborting ends the call at the service.
      */
     async *stream(
       request: ChatRequest,
@@ -102,15 +92,10 @@ export function createGatewayClient(options: {
       const call = ask({ ...request, stream: true });
       const limit = service.begin(answerTimeoutMs, call, signal);
       try {
-        const callOff = limit.after(
-          stallMs,
-          `${service.nameOf(call)} did not begin to answer within ${stallMs / 1000} s.`,
-        );
         const answer = await service.send(call, limit, expectStream);
-        callOff();
         const upstream = readUpstream(answer.headers[UPSTREAM_HEADER]);
         if (upstream) onUpstream?.(upstream);
-        yield* readChunks(answer, limit, stallMs);
+        yield* readChunks(answer, limit);
       } finally {
         limit.release();
       }

@@ -19,20 +19,17 @@ export interface InvalidMonitor {
   what: string;
 }
 
-/** Options of a call. */
 export interface CallOptions {
   signal?: AbortSignal;
   /** For the whole call, in place of the client's. */
   timeoutMs?: number;
 }
 
-/** Options of a list, and the callbacks for what isn't in it. */
 export interface ListOptions extends CallOptions {
   onInvalid: (row: InvalidMonitor) => void;
   onCursor: (cursor: string) => void;
 }
 
-/** Sends a request and reads the answer. */
 export type SendRequest = <T>(
   request: ServiceRequest,
   options: CallOptions,
@@ -69,7 +66,6 @@ const LONG_LIST_BYTES = 4 * 1024 * 1024;
 const PAGE_COUNT = 10_000;
 const MAX_PAGES = 1_000;
 
-/** Reads the list of monitors and its changes, and remembers how this service wants to be asked. */
 export class MonitorListReader {
   readonly #send: SendRequest;
   /** The last list was too long to be read at once, and the service has pages. */
@@ -159,7 +155,7 @@ export class MonitorListReader {
 
 type QueryFlags = Readonly<Record<string, true | undefined>>;
 
-/** Reads the monitors of a consistent list. A list that contradicts itself can't say which monitors are gone. */
+/** A list that contradicts itself can't say which monitors are gone. */
 async function readMonitors(
   answer: ServiceResponse,
   onInvalid: (row: InvalidMonitor) => void,
@@ -185,7 +181,7 @@ async function readMonitors(
   return { monitors: withoutDuplicates(monitors, onInvalid), next };
 }
 
-/** Returns the cursor of the list; `undefined` if the service doesn't report changes. */
+/** `undefined` if the service doesn't report changes. */
 function cursorOf({ headers }: ServiceResponse): string | undefined {
   const cursor = headers[CURSOR_HEADER];
   return typeof cursor === 'string' && cursor !== '' ? cursor : undefined;

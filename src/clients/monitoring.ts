@@ -73,10 +73,7 @@ interface ClientOptions {
   log?: Logger;
 }
 
-/**
- * The monitoring service as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort,
- * the signal's own reason.
- */
+/** Every function throws a `CallError` or a `ContractError`; after an abort, the signal's own reason. */
 export type MonitoringClient = ReturnType<typeof createMonitoringClient>;
 
 /** Opens clients for callers with keys of their own, who share the connections to the service. */
@@ -85,12 +82,10 @@ export function openMonitoringClients(options: { baseUrl: string; log?: Logger }
   return {
     /** Throws if a header can't hold the key. Don't close this client: it shares its connections with all others. */
     withKey: (apiKey: string) => createMonitoringClient({ ...options, apiKey, connections }),
-    /** Ends all calls in progress. */
     close: () => connections.destroy(),
   };
 }
 
-/** Opens a client of the monitoring service at `baseUrl`, with or without a slash at its end. */
 export function createMonitoringClient(options: ClientOptions) {
   const service = openServiceConnection(options);
   const { apiKey, timeoutMs: defaultMs = 10_000 } = options;
@@ -113,11 +108,9 @@ function contractCalls(send: SendRequest, sendWithoutKey: SendRequest) {
   const reader = new MonitorListReader(send);
   return {
     /**
-     * Lists all monitors with their live statuses, paused ones included if the service lists them. A list whose `count` is not
-     * its length is a `ContractError`. A row that breaks the contract is passed to `onInvalid`, and stays in the list if it has
-     * an id and a status: its name is then its target or id, and its interval 0 seconds. Of several rows with one id the first
-     * that isn't UP counts. A service that reports changes sends a cursor for `changes`, which is passed to `onCursor`; its
-     * list is read in pages if it is very long, and the timeout then applies to each page.
+     * Lists all monitors, paused ones included if the service lists them. A row that breaks the contract is passed to `onInvalid`, and
+     * stays if it has an id and a status. Of several rows with one id the first that isn't UP counts. `onCursor` receives the cursor
+     * for `changes`. A very long list is read in pages; the timeout then applies to each.
      */
     list: ({
       onInvalid = () => {},
@@ -135,7 +128,6 @@ function contractCalls(send: SendRequest, sendWithoutKey: SendRequest) {
         readJson(answer, ForeignMonitorCreated),
       );
     },
-    /** Sends one heartbeat. */
     push(token: string, options: CallOptions = {}): Promise<void> {
       // The token is the credential, so no key is sent and no error shows the path.
       const request = { path: pushPath(token), shownPath: MonitoringPath.push };
@@ -143,10 +135,7 @@ function contractCalls(send: SendRequest, sendWithoutKey: SendRequest) {
         answer.body.dump(),
       );
     },
-    /**
-     * Returns the changes of the list since it was read, or since earlier changes. Throws a `StatusError` of 410 if the service
-     * no longer knows them, and a `ContractError` for a row that breaks the contract: read the whole list then.
-     */
+    /** Throws a `StatusError` of 410 for an unknown cursor, and a `ContractError` for an invalid row: read the whole list then. */
     changes: (
       after: string,
       options: CallOptions = {},
@@ -158,9 +147,12 @@ function contractCalls(send: SendRequest, sendWithoutKey: SendRequest) {
 /** Calls on single monitors, which the contract doesn't have: another service answers 404. */
 function addedCalls(send: SendRequest) {
   const ask = askWith(send);
+  const act =
+    (method: 'GET' | 'POST', path: 'monitor' | 'pause' | 'resume' | 'check') =>
+    (id: string, options?: CallOptions) =>
+      ask({ method, path: addedPath(path, { id }) }, MonitorDetails, options);
   return {
-    show: (id: string, options?: CallOptions) =>
-      ask({ method: 'GET', path: addedPath('monitor', { id }) }, MonitorDetails, options),
+    show: act('GET', 'monitor'),
     change: (id: string, change: MonitorChange, options?: CallOptions) =>
       ask(
         { method: 'PATCH', path: addedPath('monitor', { id }), body: change },
@@ -171,13 +163,10 @@ function addedCalls(send: SendRequest) {
       const path = addedPath('monitor', { id });
       return send({ method: 'DELETE', path }, options, (answer) => answer.body.dump());
     },
-    pause: (id: string, options?: CallOptions) =>
-      ask({ method: 'POST', path: addedPath('pause', { id }) }, MonitorDetails, options),
-    resume: (id: string, options?: CallOptions) =>
-      ask({ method: 'POST', path: addedPath('resume', { id }) }, MonitorDetails, options),
+    pause: act('POST', 'pause'),
+    resume: act('POST', 'resume'),
     /** Checks it now; returns after the check. */
-    check: (id: string, options?: CallOptions) =>
-      ask({ method: 'POST', path: addedPath('check', { id }) }, MonitorDetails, options),
+    check: act('POST', 'check'),
     /** Creates a new push address for a heartbeat; the old one stops working. */
     renewPushToken: (id: string, options?: CallOptions) =>
       ask({ method: 'POST', path: addedPath('pushToken', { id }) }, RenewedPushToken, options),
@@ -240,10 +229,7 @@ function historyCalls(send: SendRequest) {
       const path = withQuery(addedPath('recentIncidents', {}), { limit });
       return (await ask({ method: 'GET', path }, RecentIncidentList, options)).incidents;
     },
-    /**
-     * Returns the incidents that overlap a time, of one monitor or of all, newest first; `total` also counts those beyond the
-     * limit. They are `complete` only if the service says so, because another one may leave some out.
-     */
+    /** Newest first; `total` also counts those beyond the limit. `complete` only if the service says so. */
     async incidentList({
       monitor,
       from,

@@ -4,7 +4,6 @@ import { Agent, request } from 'undici';
 import { CallError, ContractError, NetworkError, StatusError, TimeoutError } from './errors.ts';
 import { refusalOf, type ServiceResponse } from './service-response.ts';
 
-/** A request to a service. */
 export interface ServiceRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
@@ -48,10 +47,7 @@ export function openConnections(): Agent {
   });
 }
 
-/**
- * Opens a connection to the service at `baseUrl`, with or without a slash at its end; over its own connections unless some are
- * passed. Throws if the address isn't valid, or if the key has characters that a header can't hold.
- */
+/** Uses its own connections unless some are passed. Throws if the address isn't valid, or a header can't hold the key. */
 export function openServiceConnection(options: {
   baseUrl: string;
   apiKey: string;
@@ -99,10 +95,7 @@ export function openServiceConnection(options: {
     }
   }
 
-  /**
-   * Sends a call and passes a good answer to `read`; both are repeated if that is harmless.
-   * Throws `NetworkError`, `StatusError`, `ContractError`, or the limit's reason.
-   */
+  /** `read` and the call are repeated if that is harmless. Throws `NetworkError`, `StatusError`, `ContractError`, or the limit's reason. */
   async function send<T>(
     call: ServiceRequest,
     limit: CallLimit,
@@ -120,15 +113,10 @@ export function openServiceConnection(options: {
     }
   }
 
-  /** Begins a call that has to end within `ms`, repeats included. */
-  function begin(ms: number, call: ServiceRequest, signal: AbortSignal | undefined): CallLimit {
-    const limit = createCallLimit(signal);
-    limit.after(ms, `${nameOf(call)} did not answer within ${ms / 1000} s.`);
-    return limit;
-  }
+  const begin = (ms: number, call: ServiceRequest, signal: AbortSignal | undefined) =>
+    createCallLimit(ms, nameOf(call), signal);
 
   return {
-    nameOf,
     begin,
     send,
     async sendWithin<T>(
@@ -149,10 +137,7 @@ export function openServiceConnection(options: {
   };
 }
 
-/**
- * Returns how long to wait before the call is sent again; `undefined` if that could do harm or can't help: a POST that may
- * have been received, a refusal, an answer of the wrong shape.
- */
+/** `undefined` if a repeat could do harm or can't help: a POST that may have been received, a refusal, a wrong shape. */
 function pauseBeforeRepeat(
   call: ServiceRequest,
   error: unknown,
@@ -182,7 +167,6 @@ async function pauseOrGiveUp(pauseMs: number, limit: CallLimit, error: unknown):
   }
 }
 
-/** Creates the error for a call without an answer; it names what is wrong with the connection. */
 export function networkError(what: string, cause: unknown): NetworkError {
   const code = codeOf(cause);
   const why = cause instanceof Error && cause.message ? cause.message : code;
@@ -225,28 +209,21 @@ function cleanText(text: string): string {
 /** Ends a call early, for its caller or a timeout. Release it when the call has ended. */
 export type CallLimit = ReturnType<typeof createCallLimit>;
 
-/** Joins the caller's signal with time limits. Unlike `AbortSignal.any`, it leaves nothing on a long-lived signal. */
-export function createCallLimit(signal: AbortSignal | undefined) {
+/** Throws a `TimeoutError` after `ms`. Unlike `AbortSignal.any`, it leaves nothing on a long-lived signal. */
+export function createCallLimit(ms: number, what: string, signal: AbortSignal | undefined) {
   const controller = new AbortController();
-  const timers = new Set<NodeJS.Timeout>();
+  const timer = setTimeout(
+    () => controller.abort(new TimeoutError(`${what} did not answer within ${ms / 1000} s.`)),
+    ms,
+  );
   const abort = () => controller.abort(signal?.reason);
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
   return {
     /** Aborts with the reason to throw: the caller's own, or a `TimeoutError`. */
     signal: controller.signal,
-    /** Ends the call with a `TimeoutError` after `ms`, unless the returned function is called first. */
-    after(ms: number, message: string): () => void {
-      const timer = setTimeout(() => controller.abort(new TimeoutError(message)), ms);
-      timers.add(timer);
-      return () => {
-        clearTimeout(timer);
-        timers.delete(timer);
-      };
-    },
     release(): void {
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
+      clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
     },
   };

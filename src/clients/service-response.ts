@@ -34,12 +34,12 @@ const ERROR_LIMIT_BYTES = 64 * 1024;
 /** Items of a long list that are checked at once. */
 const BATCH_COUNT = 100;
 
-/** Reads an answer as JSON of this shape and ignores unknown fields. Throws `ContractError` if it is anything else. */
+/** Ignores unknown fields. Throws `ContractError` if it is anything else. */
 export async function readJson<T>(answer: ServiceResponse, schema: z.ZodType<T>): Promise<T> {
   return checkShape(await readValue(answer), schema, answer);
 }
 
-/** Returns a shape that drops our additions to the contract if another service uses those names for something else. */
+/** Drops our additions to the contract if another service uses those names for something else. */
 export function withoutOddAdditions<S extends z.ZodObject>(shape: S): S {
   const additions = Object.entries(shape.shape).filter(
     ([, field]) => field instanceof z.ZodOptional,
@@ -48,7 +48,6 @@ export function withoutOddAdditions<S extends z.ZodObject>(shape: S): S {
   return shape.extend(Object.fromEntries(forgiving)) as S;
 }
 
-/** An item of a list that has the wrong shape. */
 interface InvalidItem {
   /** Position in the list, from 0. */
   at: number;
@@ -58,9 +57,8 @@ interface InvalidItem {
 }
 
 /**
- * Reads an answer with a list that may be long. Its items are checked in batches, so that a list of ten thousand doesn't
- * block the process. `envelope` is the shape of the rest, with a list of anything. `repair` may turn an item of the wrong
- * shape into a good one. Throws `ContractError` if no item is good and none could be repaired.
+ * Checks items in batches, so that ten thousand don't block the process. `repair` may turn an item of the wrong shape into a good one.
+ * Throws `ContractError` if no item is good.
  */
 export async function readLongList<K extends string, F extends Record<K, unknown[]>, T>(
   answer: ServiceResponse,
@@ -111,7 +109,7 @@ async function readValue(answer: ServiceResponse): Promise<unknown> {
   return parseJson(bytes, answer);
 }
 
-/** Checks a value from the network. Throws a `ContractError` that names the field at fault, never its value. */
+/** Throws a `ContractError` that names the field at fault, never its value. */
 export function checkShape<T>(value: unknown, schema: z.ZodType<T>, answer: ServiceResponse): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -133,10 +131,7 @@ function wrongShape(
   );
 }
 
-/**
- * Creates the error for an answer that isn't good: a `StatusError` from 400 up, else a `ContractError`.
- * Redirects aren't followed, because the key must not travel to an address nobody chose.
- */
+/** Redirects aren't followed, because the key must not travel to an address nobody chose. */
 export async function refusalOf(answer: ServiceResponse): Promise<StatusError | ContractError> {
   const { status, what, headers } = answer;
   if (status < 400) {
@@ -187,7 +182,7 @@ async function readErrorBody(answer: ServiceResponse) {
   }
 }
 
-/** Reads the whole body; returns `undefined` as soon as it is longer than the limit. */
+/** `undefined` as soon as it is longer than the limit. */
 async function readBytes(
   { body }: ServiceResponse,
   limitBytes: number,

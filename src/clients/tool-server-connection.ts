@@ -29,7 +29,6 @@ const NO_LIMIT_MS = 2 ** 31 - 1;
 /** A page of tools; the caller checks them one by one. */
 const ToolPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 
-/** Result of a call as the server sends it. */
 export interface RawToolResult {
   content?: readonly unknown[];
   structuredContent?: unknown;
@@ -54,9 +53,8 @@ interface ToolServerConnectionOptions {
 }
 
 /**
- * Connects to a server of the Model Context Protocol over Streamable HTTP, in its versions with a handshake and without. The
- * server only gets calls; its own requests (for a model's answer, a person's input, folders) are refused. Each function
- * throws its signal's reason, a `CallError`, a `ContractError` or a `ToolRefusedError`.
+ * Connects over Streamable HTTP, with or without a handshake. The server's own requests are refused. Each function throws its signal's
+ * reason, a `CallError`, a `ContractError` or a `ToolRefusedError`.
  */
 export async function connectToolServer(
   server: ToolServerConnectionOptions & { signal: AbortSignal },
@@ -66,7 +64,6 @@ export async function connectToolServer(
   return connection;
 }
 
-/** Speaks the protocol with one server. */
 export class ToolServerConnection {
   readonly #name: string;
   readonly #transport: StreamableHTTPClientTransport;
@@ -133,8 +130,8 @@ export class ToolServerConnection {
   }
 
   /**
-   * Runs one call over all its messages. It ends with its signal, and also once nothing more can come for it. The library
-   * requests the rest of an answer whose stream ended early after an event with an id, for servers that want to be polled.
+   * Ends with its signal, and once nothing more can come. The library requests the rest of an answer whose stream ended early after an
+   * event with an id.
    */
   async #run<T>(
     signal: AbortSignal,
@@ -241,7 +238,6 @@ function failureOf(
 
 const isNumber = (value: unknown) => typeof value === 'number';
 
-/** Returns an error and its causes. */
 function chainOf(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let one = error; one instanceof Error && chain.length < 8; ) {

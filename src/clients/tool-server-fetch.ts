@@ -29,7 +29,6 @@ export interface CallScope {
 /** The call that a message belongs to, since the library doesn't pass it on. */
 export const callScope = new AsyncLocalStorage<CallScope>();
 
-/** Replaces `fetch` in the library. */
 export type ServerFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 interface FetchOptions {
@@ -43,8 +42,8 @@ interface FetchOptions {
 type ServerResponse = Awaited<ReturnType<typeof request>>;
 
 /**
- * Creates a `fetch` that sends messages to one server, with its headers, and to no other origin. Answers are limited in size,
- * depth and values as they arrive. Throws `NetworkError`, also for a redirect to another origin, and `ContractError`.
+ * Sends messages to one server, with its headers, and to no other origin. Answers are limited as they arrive. Throws `NetworkError`
+ * and `ContractError`.
  */
 export function createServerFetch(server: FetchOptions): ServerFetch {
   const { url, name } = server;
@@ -158,7 +157,6 @@ function originOf(location: string, base: URL): string | undefined {
   return URL.canParse(location, base.href) ? new URL(location, base).origin : undefined;
 }
 
-/** Reads the beginning of a body, and closes it. */
 async function readSome(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;

@@ -22,15 +22,6 @@ import {
   type ToolServerAddress,
 } from './tool-server-values.ts';
 
-export { CircuitOpenError, type ToolServerHealth } from './tool-server-breaker.ts';
-export {
-  type ListEntry,
-  type ListedTool,
-  secretsOf,
-  type ToolAnswer,
-  type ToolServerAddress,
-} from './tool-server-values.ts';
-
 /** Time to connect and read the list, and time for a call. */
 const LIST_MS = 10_000;
 const CALL_MS = 20_000;
@@ -46,7 +37,6 @@ export class UnknownOutcomeError extends CallError {
   override name = 'UnknownOutcomeError' as const;
 }
 
-/** Times that a test may shorten. */
 interface ToolServerTimes {
   listMs: number;
   callMs: number;
@@ -66,9 +56,8 @@ export function createToolServer(address: ToolServerAddress, options: ToolServer
 }
 
 /**
- * A server of other people's tools, over the Model Context Protocol. Nothing is loaded or sent before the first call, and
- * each call ends in bounded time, size and depth. `ToolServerBreaker` skips a server that fails. Each function throws its
- * signal's reason, a `CallError`, a `ContractError` or a `ToolRefusedError`, whose messages are sentences without secrets.
+ * A server of other people's tools. Nothing is loaded or sent before the first call, and each call is bounded in time, size and depth.
+ * Each function throws its signal's reason, a `CallError`, a `ContractError` or a `ToolRefusedError`, as sentences without secrets.
  */
 export class ToolServer {
   readonly name: string;
@@ -139,19 +128,17 @@ export class ToolServer {
     }
   }
 
-  /** Ends all calls in progress. */
   async close(): Promise<void> {
     await this.#open?.close(AbortSignal.timeout(CLOSE_MS));
     this.#stopped.abort(new NetworkError(`${this.name} was not called: Askwatch is stopping.`));
     await this.#connections.destroy();
   }
 
-  /** Uses a connection for at most `ms`. */
   async #within<T>(ms: number, signal: AbortSignal | undefined, use: UseConnection<T>): Promise<T> {
     const trial = this.#breaker.enter(this.name);
     const { signal: stopped } = this.#stopped;
-    const limit = createCallLimit(signal ? AbortSignal.any([signal, stopped]) : stopped);
-    limit.after(ms, this.#timeoutMessage(ms));
+    const until = signal ? AbortSignal.any([signal, stopped]) : stopped;
+    const limit = createCallLimit(ms, this.name, until);
     try {
       const result = await this.#useConnection(limit.signal, use, signal);
       if (trial.succeeded()) this.#log?.info({ server: this.name }, 'tool server answers again');
@@ -210,8 +197,7 @@ export class ToolServer {
   }
 
   async #connect(): Promise<ToolServerConnection> {
-    const limit = createCallLimit(this.#stopped.signal);
-    limit.after(this.#times.listMs, this.#timeoutMessage(this.#times.listMs));
+    const limit = createCallLimit(this.#times.listMs, this.name, this.#stopped.signal);
     try {
       const [{ connectToolServer }, { createServerFetch }] = await Promise.all([
         import('./tool-server-connection.ts'),
@@ -226,10 +212,6 @@ export class ToolServer {
     } finally {
       limit.release();
     }
-  }
-
-  #timeoutMessage(ms: number): string {
-    return `${this.name} did not answer within ${ms / 1000} s.`;
   }
 
   #withCleanMessage(error: unknown): Error {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { Place } from '../bot/shared/place.ts';
 import type { BotSettings } from '../bot/shared/settings.ts';
+import { StreamStallMs } from '../contracts/gateway.ts';
 import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../gateway/providers/providers.ts';
 import { readAddress } from '../monitoring/checks/address.ts';
@@ -27,7 +28,6 @@ import {
   wholeNumber,
 } from './variable-types.ts';
 
-/** A service that may run elsewhere. */
 const serviceVariables = (prefix: 'GATEWAY' | 'MONITORING', about: string) => ({
   baseUrl: {
     name: `${prefix}_BASE_URL`,
@@ -43,7 +43,6 @@ const monitoringVariables = serviceVariables('MONITORING', 'URL of an external m
 
 const toMs = (seconds: number) => seconds * 1000;
 
-/** Settings of questions, alerts and rights; the keys are those of `BotSettings`. */
 const askVariables = {
   askModel: {
     name: 'ASK_MODEL',
@@ -60,8 +59,8 @@ const askVariables = {
   askStallMs: {
     name: 'ASK_STALL_SECONDS',
     about: 'seconds without new text after which an answer ends with a note',
-    shown: '60',
-    schema: wholeNumber(1, 600).transform(toMs).default(60_000),
+    shown: String(StreamStallMs.gateway / 1000),
+    schema: wholeNumber(1, 600).transform(toMs).default(StreamStallMs.gateway),
   },
   feedbackDays: {
     name: 'FEEDBACK_DAYS',
@@ -132,7 +131,6 @@ const providerVariables = Object.fromEntries(
     .map((declared) => [declared.name, declared]),
 );
 
-/** All other settings; the keys are those of `Settings`. */
 const catalogVariables = {
   catalogFile: {
     name: 'ASKWATCH_CATALOG',
@@ -317,10 +315,7 @@ export class SettingsError extends Error {
   override name = 'SettingsError' as const;
 }
 
-/**
- * Reads every setting from the environment; an empty variable counts as not set.
- * Throws a `SettingsError` that lists everything wrong at once.
- */
+/** An empty variable counts as not set. Throws a `SettingsError` that lists everything wrong at once. */
 export function readSettings<Configured>(
   env: NodeJS.ProcessEnv,
   known: ReadonlyArray<PlatformSettings<Configured>>,
@@ -451,7 +446,6 @@ function roleRules(
   ];
 }
 
-/** Collects the ids of a platform's channels and people that settings mention. */
 function namedPlaces(
   name: string,
   { alertPlaces, mayAdd, mayManage }: Pick<BotSettings, 'alertPlaces' | 'mayAdd' | 'mayManage'>,
@@ -477,7 +471,6 @@ function providersFrom(values: { [setting: string]: string | undefined }): Provi
   );
 }
 
-/** The values of the environment that must never be written anywhere. */
 export function secretsIn(
   env: NodeJS.ProcessEnv,
   variables: ReturnType<typeof variablesOf>,

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { type Place, parsePlace } from '../bot/shared/place.ts';
-import type { ToolServerAddress } from '../clients/tool-server.ts';
+import type { ToolServerAddress } from '../clients/tool-server-values.ts';
 import type { PlatformSettings } from './platform-settings.ts';
 import { SettingsError } from './settings.ts';
 
@@ -16,7 +16,6 @@ const MAX_TOOLS = 100;
 const RESERVED =
   /^(accept|accept-encoding|connection|content-.*|expect|host|keep-alive|mcp-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** A server of other people's tools, as the operator set it up. */
 export interface ToolServerSettings extends ToolServerAddress {
   /** Names of the tools that may be used, as the server has them. */
   tools: readonly string[];
@@ -55,10 +54,7 @@ const File = z.object({
   mcpServers: z.record(z.string(), z.unknown(), 'must be an object that maps names to servers'),
 });
 
-/**
- * Reads the servers in the MCP_CONFIG file; none without one. `${NAME}` in URLs and headers is replaced by an environment variable.
- * Throws a `SettingsError` that names the file, the error and its place, and shows no value.
- */
+/** `${NAME}` in URLs and headers is replaced by an environment variable. Throws a `SettingsError` that names the place and shows no value. */
 export async function readToolServers(
   file: string | undefined,
   env: NodeJS.ProcessEnv,

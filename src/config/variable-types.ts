@@ -25,7 +25,6 @@ export type VariableTable = Record<string, Variable>;
 
 type ValueOf<V extends Variable> = z.output<V['schema']>;
 
-/** The values of a table; one without a default may be absent. */
 export type ValuesOf<Variables extends VariableTable> = {
   [Key in keyof Variables as undefined extends ValueOf<Variables[Key]> ? never : Key]: ValueOf<
     Variables[Key]
@@ -72,7 +71,6 @@ export function httpUrl() {
     .transform((url) => url.replace(/\/+$/, ''));
 }
 
-/** A database of PostgreSQL. */
 export function postgresUrl() {
   return z
     .string()
@@ -95,7 +93,6 @@ const itemsIn = (list: string) =>
 
 const commaList = () => z.string().transform(itemsIn);
 
-/** Several of them, with commas between. */
 export const httpUrls = commaList().pipe(
   z.array(httpUrl()).min(1, 'must contain at least one URL'),
 );

@@ -1,13 +1,8 @@
-/**
- * How keys look: a fixed prefix and 40 random characters.
- * Source: gateway contract, "Authentication" 2; monitoring contract, "Authentication" 3.
- * Our choice: the prefixes name the service, so that a key pasted in the wrong place is recognised.
- */
+/** A prefix that names the service, and 40 random characters. Source: both contracts, "Authentication". Our choice: the prefixes. */
 export const KeyPrefix = { gateway: 'awg_', monitoring: 'awm_' } as const;
 export type KeyedService = keyof typeof KeyPrefix;
 
-/** Random characters after the prefix. */
 export const KEY_RANDOM_LENGTH = 40;
 
-/** Matches any Askwatch key inside a longer text; logs are cleaned with it. */
+/** Finds keys inside a longer text, such as a log line. */
 export const KEY_PATTERN = /\baw[gm]_[A-Za-z0-9]{40}\b/g;

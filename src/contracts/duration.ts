@@ -1,4 +1,3 @@
-/** Units of a duration, largest first. */
 const UNITS = [
   { name: 'day', ms: 86_400_000 },
   { name: 'hour', ms: 3_600_000 },
@@ -17,8 +16,8 @@ const DURATION = new RegExp(String.raw`^(?:\s*${PART})+\s*$`, 'i');
 const MAX_WORDS = 8;
 
 /**
- * Milliseconds of a duration as people type it: `30s`, `5m`, `1h30m`, `2 hours 30 minutes`, `1d`, `4w`, or a plain number
- * of seconds unless it needs a unit. `undefined` if it is anything else, or nothing. Pure.
+ * Milliseconds of a duration such as `30s`, `1h30m` or `2 hours 30 minutes`, or of a plain number of seconds; `undefined` for
+ * anything else, and for nothing.
  */
 export function readDuration(text: string, { needsUnit = false } = {}): number | undefined {
   const isPlain = !needsUnit && /^\s*\d{1,9}\s*$/.test(text);
@@ -51,11 +50,9 @@ export function readDurationAt(
   return undefined;
 }
 
-/** Says that a text isn't a duration, and how one is typed, without the last period. */
 export const notADuration = (text: string) =>
   `I didn't understand “${text.slice(0, 60)}”. Use 30s, 5m, 2h or 1d`;
 
-/** The shortest and longest duration that something takes, in milliseconds. */
 export interface DurationRange {
   minMs: number;
   maxMs: number;
@@ -63,7 +60,7 @@ export interface DurationRange {
   needsUnit?: boolean;
 }
 
-/** Says what is wrong with a typed duration, without the last period; `undefined` if it fits this range. Pure. */
+/** The fault of a typed duration, without the last period; `undefined` if it fits the range. */
 export function durationProblem(text: string, range: DurationRange): string | undefined {
   const { minMs, maxMs } = range;
   const ms = readDuration(text, range);

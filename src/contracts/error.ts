@@ -1,13 +1,8 @@
 import { z } from 'zod';
 
-/**
- * The body of every error answer of both services.
- * Our choice: both contracts leave it open ("not shown"); this is the shape the common chat-completions
- * clients read (`error.message`, `type`, `param`, `code`), and one shape for both services is enough.
- */
+/** Body of every error of both services. Our choice, because the contracts leave it open: the form that chat-completions clients read. */
 export const ErrorBody = z.object({
   error: z.object({
-    /** One or two sentences: what happened and what to do next. */
     message: z.string(),
     type: z.string(),
     /** The request field at fault, as a path such as `messages.2.role`; null when none is. */
@@ -17,10 +12,7 @@ export const ErrorBody = z.object({
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/**
- * The error codes the two services use, so that a caller can act on one without reading the sentence.
- * Our choice: the names that OpenAI-style clients already know, if there are any.
- */
+/** Our choice: names that OpenAI-style clients know, where there are any. */
 export const ErrorCode = {
   invalidRequest: 'invalid_request',
   invalidJson: 'invalid_json',

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Lets timers, arrived bytes and other work run. One `setImmediate` isn't enough: after work that arrived bytes started, it
- * fires in the same turn of the loop, before any timer. With two of them a timer waited 20 instead of 40 ms between two
- * pieces of work of 20 ms. They cost 3 µs.
+ * Lets timers, arrived bytes and other work run. One `setImmediate` isn't enough, because after work that arrived bytes started
+ * it fires before any timer.
  */
 export async function yieldToEventLoop(): Promise<void> {
   await setImmediate();

@@ -10,9 +10,8 @@ export class GarbledStreamError extends Error {
 const TAIL_LIMIT_MS = 1_000;
 
 /**
- * Reads the server-sent events of a body as its bytes arrive. The last event may lack its empty line, and also its line break
- * if its data is whole: JSON or `[DONE]`. Returns false if anything else is left over, because the body was then cut off.
- * Throws `GarbledStreamError` if more than `limit` characters wait for the end of their event.
+ * Reads server-sent events as their bytes arrive. The last event may lack its empty line, and its line break if its data is
+ * whole. Returns false if the body was cut off. Throws `GarbledStreamError` if an event has more than `limit` characters.
  */
 export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
@@ -47,8 +46,8 @@ export async function* readEvents(
 }
 
 /**
- * Reads the end of a stream that said it is whole, so that its connection can serve the next call and the sender sees that
- * everything was received. Calls `close` at the end, and also if anything follows or a second has passed.
+ * Reads the end of a whole stream, so that its connection can serve the next call. Calls `close` at the end, if anything
+ * follows, and after a second.
  */
 export async function readTail(events: AsyncGenerator<unknown>, close: () => void): Promise<void> {
   const timer = setTimeout(close, TAIL_LIMIT_MS);

@@ -10,10 +10,8 @@ export const GatewayPath = {
 } as const;
 
 /**
- * Headers with the limits by the minute of the caller's key, and what remains of them.
- * Our choice: the contract leaves limits open ("not shown"); these are the names and forms that clients of the convention
- * read. The reset is the time until the full limit is available again, such as `12ms`, `8.64s` or `6m0s`. A limit that the
- * key doesn't have has no headers. Source: OpenAI API reference, "Rate limits", "Rate limits in headers".
+ * Headers with a key's limits by the minute; a limit that it doesn't have has none. The reset is a time such as `8.64s` or `6m0s`.
+ * Our choice, because the contract leaves them open. Source: OpenAI API reference, "Rate limits in headers".
  */
 export const LimitHeader = {
   limitRequests: 'x-ratelimit-limit-requests',
@@ -25,20 +23,15 @@ export const LimitHeader = {
 } as const;
 
 /**
- * Headers for parameters that the model doesn't support.
- * Our choice: the contract doesn't say what happens to them. Most callers want the answer anyway, so the gateway leaves
- * them out and lists them in `dropped`, such as `temperature,top_p`; fields of messages are listed as `messages.name`. A
- * request with `strict: true` is refused with a 400 instead.
+ * Our choice: parameters that a model doesn't support are left out and listed in `dropped`, such as `temperature,messages.name`.
+ * With `strict: true` the request is refused with a 400 instead.
  */
 export const ParameterHeader = {
   dropped: 'x-askwatch-dropped',
   strict: 'x-askwatch-strict',
 } as const;
 
-/**
- * Names the model that answered, as `provider/model`, each encoded as in a URI.
- * Our choice: the contract's `model` is the id of the catalog; this header names the real model.
- */
+/** The real model, as `provider/model`, each encoded as in a URI. Our choice: the contract's `model` is the id of the catalog. */
 export const UPSTREAM_HEADER = 'x-askwatch-upstream';
 
 /** The contract's optional parameters. Source: gateway contract, parameter table. */
@@ -53,10 +46,7 @@ export const OPTIONAL_PARAMETERS = [
   'frequency_penalty',
 ] as const;
 
-/**
- * How models compare within a catalog: 1 is the slowest, the plainest or the cheapest; equal ones have the same rank.
- * Our choice: the contract says the catalog ranks text models by relative speed, quality and cost but shows no field.
- */
+/** Ranks within a catalog: 1 is the slowest, the plainest or the cheapest. Our choice: the contract ranks models but shows no field. */
 export const ModelRanks = z.object({
   speed: z.int().min(1),
   quality: z.int().min(1),
@@ -67,17 +57,12 @@ export type ModelRanks = z.infer<typeof ModelRanks>;
 /** Provider of models for which the built-in engine answers instead of a language model. */
 export const OFFLINE_PROVIDER = 'askwatch';
 
-/**
- * One model of the catalog. `id`, `object`, `created`, `owned_by` are the contract's.
- * Our choice: the other fields are additions, all optional, so that a client of the bare contract notices nothing and the
- * bot works with a gateway that has none of them.
- */
+/** One model of the catalog. Our choice: all fields but the contract's first four are optional, so that other gateways work, too. */
 export const Model = z.object({
   id: z.string().min(1),
   object: z.literal('model'),
   /** Unix time, seconds. */
   created: z.int(),
-  /** Provider name, lower case. */
   owned_by: z.string(),
   kind: z.enum(['text', 'image']).optional(),
   /** Tokens of prompt and reply together; text models. */
@@ -104,19 +89,10 @@ export type Model = z.infer<typeof Model>;
 export const ModelList = z.object({ object: z.literal('list'), data: z.array(Model) });
 export type ModelList = z.infer<typeof ModelList>;
 
-/**
- * Role of a message.
- * Our choice: the contract's three, and `developer`, which newer clients send for `system`, and `tool`, for the result of a
- * tool call. A provider that doesn't know one of them refuses it itself.
- */
+/** Our choice: the contract's three, `developer`, which newer clients send for `system`, and `tool` for results of calls. */
 export const Role = z.enum(['user', 'assistant', 'system', 'developer', 'tool']);
 
-/**
- * One part of a message that is more than text.
- * Our choice: the contract shows `content` as text only but has a model that accepts images; the convention's content
- * parts carry them, and `refusal` carries the assistant's words when it refused. Files and sound go to providers that
- * accept them. Fields not named here pass through.
- */
+/** Our choice: the convention's content parts, because the contract has a model that accepts images. Unnamed fields pass through. */
 export const ContentPart = z.discriminatedUnion(
   'type',
   [
@@ -141,10 +117,7 @@ export const ContentPart = z.discriminatedUnion(
 );
 export type ContentPart = z.infer<typeof ContentPart>;
 
-/**
- * A list that reports its first bad item only, because of a million bad ones each report would cost more than the item.
- * Items are checked, not copied.
- */
+/** Checks items without a copy and reports only the first bad one, because reports of a million would cost more than the items. */
 function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   const list = z.array(z.unknown()).check(({ value, issues }) => {
     for (const [at, input] of value.entries()) {
@@ -163,11 +136,7 @@ function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
 /** Fields that an assistant's turn may have instead of content. Source: OpenAI API reference, assistant message, `content`. */
 const INSTEAD_OF_CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];
 
-/**
- * One turn of a conversation.
- * Our choice: `content` may be null or absent if the assistant only calls tools or refuses, as clients send such turns
- * back. Fields not named here, such as `name`, `tool_calls` and `tool_call_id`, pass through.
- */
+/** One turn of a conversation. Our choice: an assistant's may lack content if it calls tools or refuses. Unnamed fields pass through. */
 export const ChatMessage = z
   .looseObject({
     role: Role,
@@ -188,10 +157,8 @@ const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
 const replyTokens = optional(z.int().min(1));
 
 /**
- * The body of POST /v1/chat/completions. Source: gateway contract, parameter table.
- * Our choice: `top_p` is 0 to 1; `stop` takes up to four sequences, none of them empty, and an empty list is none; `n` goes
- * up to 128, as the convention does; `max_completion_tokens` is the newer name of `max_tokens`; `stream_options` is
- * honoured; fields not named here pass through to the provider untouched.
+ * Body of POST /v1/chat/completions. Source: gateway contract, parameter table. Our choice: the limits of `top_p`, `stop` and `n`,
+ * `max_completion_tokens`, and that unnamed fields pass through.
  */
 export const ChatRequest = z.looseObject({
   model: z.string().min(1),
@@ -209,10 +176,7 @@ export const ChatRequest = z.looseObject({
 });
 export type ChatRequest = z.infer<typeof ChatRequest>;
 
-/**
- * Longest silence between two chunks of a stream, milliseconds: of a provider towards the gateway, and by default of the
- * gateway towards its caller. Our choice: the caller gives up first, because it has a person waiting and its own setting.
- */
+/** Longest silence in a stream, milliseconds: of a provider, and by default of the gateway. Our choice: the caller gives up first. */
 export const StreamStallMs = { provider: 90_000, gateway: 60_000 } as const;
 
 export const Usage = z.looseObject({
@@ -222,10 +186,7 @@ export const Usage = z.looseObject({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/**
- * Why generation ended. The contract shows `stop` and leaves the set open.
- * Our choice: we send `stop`, `length`, `content_filter` and `tool_calls`; a reader keeps any other text as it is.
- */
+/** Our choice: we send `stop`, `length`, `content_filter` and `tool_calls`, and read any text. */
 export const FinishReason = z.string();
 
 /** The answer to a call that is not streamed. Source: gateway contract, "Chat completion (response)". */
@@ -279,10 +240,8 @@ const Limits = z.object({
 export const USAGE_DAYS = { default: 30, max: 400 } as const;
 
 /**
- * The answer to GET /v1/usage: usage of the caller's own key.
- * Our choice: the contract shows usage per key only in the account area ("Authentication" 5), with no field; here the owner
- * of a key sees the same for that key. Days follow the UTC calendar, oldest first; a day and model without requests has no
- * entry.
+ * Usage of the caller's own key. Our choice: the contract shows usage only in the account area, with no field. Days are UTC, oldest
+ * first, without empty ones.
  */
 export const UsageReport = z.object({
   object: z.literal('usage'),

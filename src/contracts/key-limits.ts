@@ -3,11 +3,7 @@ import { z } from 'zod';
 const limit = z.int().min(1).optional();
 const change = z.int().min(1).nullish();
 
-/**
- * Limits of one API key of the gateway; an absent limit doesn't apply. Tokens of prompt and answer count together.
- * Our choice: the gateway contract leaves limits and quotas open ("not shown"). A minute is any 60 seconds; days and months
- * follow the UTC calendar.
- */
+/** Limits of a gateway key, with tokens of prompt and answer. Our choice: a minute is any 60 seconds, a day or month is UTC. */
 export const KeyLimits = z.object({
   requestsPerMinute: limit,
   tokensPerMinute: limit,

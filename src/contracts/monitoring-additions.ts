@@ -35,22 +35,16 @@ export const AddedPath = {
 export const addedPath = (path: keyof typeof AddedPath, values: Readonly<Record<string, string>>) =>
   AddedPath[path].replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
 
-/**
- * Headers of a create that may be repeated: 1 to 255 visible characters in the request, and `true` in the answer if it is
- * the answer to an earlier request. Our choice: name and meaning follow the IETF draft.
- */
+/** Headers of a create that may be repeated; the answer to an earlier request is marked. Our choice: as in the IETF draft. */
 export const IdempotencyHeader = {
   key: 'idempotency-key',
   replayed: 'idempotency-replayed',
 } as const;
 
-/** Header of every list of monitors: the cursor for the first call of its changes. Only the service reads its value. */
+/** Header of every list: the cursor for the first call of its changes. */
 export const CURSOR_HEADER = 'x-monitors-cursor';
 
-/**
- * Changes of the list since a cursor. Fields that each check renews, or that end with time (`last_checked_at`,
- * `response_time_ms`, `flapping`, `stale`), are no change by themselves; they are sent along with other changes.
- */
+/** Changes of the list since a cursor. Fields that each check renews, or that end with time, are sent along only with other changes. */
 export const MonitorChanges = MonitorList.omit({ next: true }).extend({
   /** Ids that are no longer listed. */
   removed: z.array(z.string()),
@@ -62,7 +56,6 @@ export type MonitorChanges = z.infer<typeof MonitorChanges>;
 /** Replaces values of headers and targets that look like secrets in answers. Sent back, it keeps the stored secret. */
 export const HIDDEN = '…';
 
-/** The last moment with a year of four digits. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** A time from a caller, rewritten in our form; without a zone it is UTC. */
@@ -78,12 +71,10 @@ export const GivenTime = z.iso
   )
   .overwrite(inUtc);
 
-/** Returns Unix milliseconds, or NaN if the text isn't a time. */
 function unixMs(text: string): number {
   return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
 }
 
-/** Returns a text unchanged if it isn't a time. */
 function inUtc(text: string): string {
   const ms = unixMs(text);
   return ms >= 0 && ms <= LAST_MS ? new Date(ms).toISOString() : text;
@@ -118,9 +109,8 @@ const WEEK_MINUTES = 7 * 24 * 60;
 const YEAR_MINUTES = 366 * 24 * 60;
 
 /**
- * A time without alerts: one window, or a repeating one. With a zone it begins when the clocks there show that time, and
- * lasts its minutes even if the clocks are set meanwhile. Our choice: a time that comes twice is the first of the two, and
- * a skipped time is the moment when the clocks move on.
+ * A time without alerts. With a zone it begins when the clocks there show that time, and lasts its minutes. Our choice: of a time
+ * that comes twice the first counts, and a skipped time is the moment when the clocks move on.
  */
 export const MaintenanceWindow = z.union([
   z
@@ -177,7 +167,7 @@ export const MaintenancePlan = z.strictObject({
 });
 export type MaintenancePlan = z.infer<typeof MaintenancePlan>;
 
-/** Result of a `MaintenancePlan`: each of its monitors is in one of these lists. */
+/** Each monitor of the plan is in one of these lists. */
 export const MaintenancePlanned = z.object({
   /** Monitors that are now as planned, whether or not they were before. */
   planned: z.array(z.string()),
@@ -222,7 +212,7 @@ export const MonitorChange = z.strictObject({
 });
 export type MonitorChange = z.infer<typeof MonitorChange>;
 
-/** The answer to POST …/push-token: the new address, shown only once. The old one has stopped working. */
+/** The new push address, shown only once. The old one has stopped working. */
 export const RenewedPushToken = z.object({ id: z.string(), push_url: z.url() });
 export type RenewedPushToken = z.infer<typeof RenewedPushToken>;
 
@@ -302,8 +292,8 @@ export const RecentIncidentList = z.object({
 export const MAX_DAYS = 90;
 
 /**
- * Days of a monitor, UTC, oldest first, up to the last day of the list: milliseconds up and down. Earlier days weren't
- * watched. Two lists of numbers, because ten thousand monitors have a million days.
+ * Days of a monitor, UTC, oldest first, up to the last day of the list. Two lists of numbers, because ten thousand monitors have a
+ * million days.
  */
 export const MonitorDays = z.object({
   id: z.string(),
@@ -324,10 +314,7 @@ export type DayList = z.infer<typeof DayList>;
 /** Most moments of `MonitorParts`. */
 export const MAX_MOMENTS = 100;
 
-/**
- * Parts of a time for a monitor, each between two of the requested moments: every list has one number for each part, in
- * order.
- */
+/** Every list has one number for each part between two of the requested moments, in order. */
 export const MonitorParts = z.object({
   id: z.string(),
   created_at: UtcTime,

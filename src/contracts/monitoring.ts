@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { oneLine } from './one-line.ts';
 
-/** Prefix of every path of the monitoring service. Source: monitoring contract, "Endpoints". */
 export const MONITORING_PREFIX = '/api/v1/public';
 
 /** Paths of the monitoring service. Source: monitoring contract, "Endpoints". */
@@ -13,17 +12,13 @@ export const MonitoringPath = {
 export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeURIComponent(token)}`;
 
 /**
- * Statuses of our service. The contract shows `UP` and leaves the rest open.
- * Our choice: these six; a client keeps any other text as it is. A monitor is PENDING until a check passes, a failure is
- * confirmed or, for a HEARTBEAT, its first ping comes or is late; only the answer to the create says UP, as the contract does.
+ * The contract shows `UP`. Our choice: these six; a client keeps any other text. A monitor is PENDING until a check passes, a failure is
+ * confirmed or a first ping comes or is late; only the answer to the create says UP, as the contract does.
  */
 export const MonitorStatus = z.enum(['UP', 'DOWN', 'PENDING', 'PAUSED', 'MAINTENANCE', 'DEGRADED']);
 export type MonitorStatus = z.infer<typeof MonitorStatus>;
 
-/**
- * An ISO 8601 time in UTC. We write `2026-12-01T09:30:00.000Z`.
- * Our choice: `+00:00` and no zone at all are read too, since the contract does not show how UTC is marked.
- */
+/** An ISO 8601 time in UTC. Our choice: `+00:00` and no zone are read too, because the contract doesn't show how UTC is marked. */
 export const UtcTime = z.iso.datetime({ offset: true, local: true });
 
 /** Place in a file where a monitor is declared. Our choice: only the file can change it; the API refuses. */
@@ -40,10 +35,7 @@ export type ManagedBy = z.infer<typeof ManagedBy>;
 /** Hours until a monitor that left its file is removed. */
 export const LEFT_KEPT_HOURS = 24;
 
-/**
- * A monitor in the list. The first six fields are the contract's.
- * Our choice: the others are additions, all optional: a list without them is a good list.
- */
+/** A monitor in the list. Our choice: all fields but the contract's first six are optional. */
 export const Monitor = z.object({
   id: z.string().min(1),
   name: z.string(),
@@ -132,10 +124,7 @@ const http = {
   ...tls,
 };
 
-/**
- * Check-specific settings, by kind of check. `target_keyword` is the contract's; it is required for KEYWORD.
- * Our choice: all other keys are additions with a default; a key that is not listed is a 400 that names it.
- */
+/** Settings by kind of check; `target_keyword` is the contract's. Our choice: all others have defaults, and an unknown one is a 400. */
 export const HttpConfig = z.strictObject({
   ...http,
   /** Condition for a value of a JSON answer, such as `data.queue[0].depth < 100`; see the service's `json-value.ts`. */
@@ -229,10 +218,7 @@ export const MAX_PARENTS = 5;
 /** Prefix of an alert from another system in `DependsOn`: `alert:<intake id>/<alert name>`. */
 export const ALERT_PARENT = 'alert:';
 
-/**
- * Dependencies of a monitor: ids of monitors, and alerts from other systems. The service only checks the form of these.
- * Our choice: while one of these is down, no new alerts are sent for this monitor; it is still checked.
- */
+/** Ids of monitors, and alerts from other systems. Our choice: while one of them is down, no new alerts are sent for this monitor. */
 export const DependsOn = z
   .array(
     z
@@ -274,11 +260,7 @@ export type TcpMonitor = z.infer<typeof TcpMonitor>;
 export type CertificateMonitor = z.infer<typeof CertificateMonitor>;
 export type HeartbeatMonitor = z.infer<typeof HeartbeatMonitor>;
 
-/**
- * The body of POST /monitors.
- * Our choice: `name`, `target` and `check_type` are required and `config` is optional, except that KEYWORD needs its
- * keyword; for HEARTBEAT the target is a word for the job, shown in lists.
- */
+/** Body of POST /monitors. Our choice: `config` is optional except for KEYWORD; a HEARTBEAT's target is a word for the job. */
 export const MonitorCreate = z.discriminatedUnion('check_type', [
   HttpMonitor,
   KeywordMonitor,
@@ -289,20 +271,14 @@ export const MonitorCreate = z.discriminatedUnion('check_type', [
 ]);
 export type MonitorCreate = z.infer<typeof MonitorCreate>;
 
-/**
- * The kinds of check. HTTP, KEYWORD and DNS are the contract's.
- * Our choice: the others are additions. A HEARTBEAT is UP while its job pings it; its first ping is due as every other.
- */
+/** HTTP, KEYWORD and DNS are the contract's. Our choice: the others. */
 export const CheckType = z.enum(MonitorCreate.options.map(({ shape }) => shape.check_type.value));
 export type CheckType = z.infer<typeof CheckType>;
 
 /** A new monitor as a caller writes it; settings with a default may be absent. */
 export type MonitorCreateInput = z.input<typeof MonitorCreate>;
 
-/**
- * The answer 201 to a create. The first six fields are the contract's.
- * Our choice: `push_url` is added for HEARTBEAT and shown only once; its token is the credential. A lost one can be renewed.
- */
+/** The answer 201 to a create. Our choice: the `push_url` of a HEARTBEAT, shown only once; its token is the credential. */
 export const MonitorCreated = z.object({
   id: z.string().min(1),
   name: z.string(),

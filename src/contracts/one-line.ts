@@ -1,7 +1,6 @@
 /**
- * Characters that a line of text must not hold: control characters except white space, direction marks, invisible
- * characters, half characters. Joiners and a few variation selectors stay, because letters and emoji are made of them.
- * Sources: Unicode TR 9 and TR 36, DerivedCoreProperties.
+ * Control characters except white space, direction marks, invisible characters, half characters. Joiners and some variation
+ * selectors stay, because letters and emoji are made of them. Sources: Unicode TR 9 and TR 36, DerivedCoreProperties.
  */
 const UNSEEN =
   /[^\P{Cc}\s\u0085]|(?!\p{Join_Control}|[\ufe0e\ufe0f\u180b-\u180d])\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]|\p{Cs}|\p{Noncharacter_Code_Point}/gu;

@@ -13,10 +13,7 @@ export interface JsonLimits {
   keys?: number;
 }
 
-/**
- * Limits for most texts. Measured on two shared cores: 50,000 values of any kind parse in at most 50 ms, 200,000 with no more
- * than 20,000 names in at most 80 ms.
- */
+/** Texts within these limits parse in at most 80 ms on two shared cores. */
 export const JSON_LIMITS: JsonLimits = { depth: 64, values: 50_000, names: 20_000 };
 
 /** The text exceeds a limit. The message is the end of a sentence, such as "has more than 50000 values". */
@@ -37,8 +34,8 @@ export class JsonLimitError extends Error {
 }
 
 /**
- * Parses JSON from outside. Its characters are counted first, since a megabyte of brackets or of different names can keep a
- * parser busy for a second. Throws `JsonLimitError`, or `SyntaxError` if the text isn't JSON.
+ * Parses JSON from outside, after counting its contents, because a megabyte of brackets keeps a parser busy for a second. Throws
+ * `JsonLimitError` or `SyntaxError`.
  */
 export function parseUntrustedJson(json: string | Uint8Array, limits?: JsonLimits): unknown {
   const text = typeof json === 'string' ? json : new TextDecoder().decode(json);

@@ -1,8 +1,6 @@
 /**
- * Headers with the caller's quota.
- * `X-RateLimit-Limit` and `X-RateLimit-Remaining` are the contract's (monitoring service, "Limits").
- * Our choice: `X-RateLimit-Reset` (whole seconds until the oldest counted request no longer counts) and, with a 429,
- * `Retry-After` in whole seconds, at least 1. Every answer has them, errors included, and a refused request uses no quota.
+ * Headers of every answer; a refused request uses no quota. Source: monitoring contract, "Limits". Our choice: `reset`, in whole seconds
+ * until the oldest counted request expires, and `Retry-After` with a 429.
  */
 export const RateLimitHeader = {
   limit: 'x-ratelimit-limit',
@@ -14,11 +12,7 @@ export const RateLimitHeader = {
 /** Requests one key may make in any 60 seconds. Source: monitoring contract, "Limits". */
 export const MONITORING_REQUESTS_PER_MINUTE = 120;
 
-/**
- * Reads how long the caller should wait: `retry-after-ms`, else `Retry-After` in seconds or as a date; `undefined` if
- * there is nothing readable.
- * Source: RFC 9110, 10.2.3; openai-node, `retryRequest`, for the milliseconds.
- */
+/** Reads `retry-after-ms`, else `Retry-After` in seconds or as a date. Source: RFC 9110, 10.2.3; openai-node, `retryRequest`. */
 export function readRetryAfterMs(
   headers: Readonly<Record<string, unknown>>,
   nowMs = Date.now(),

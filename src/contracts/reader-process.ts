@@ -21,9 +21,8 @@ const MAX_ERROR_OUTPUT = 2_000;
 let queue: Promise<unknown> = Promise.resolve();
 
 /**
- * Reads untrusted data in a process of its own, because only the end of a process gives back all the memory it took. The process
- * inherits no variables. It ends at its limits, with the signal, and with this process, even when that is killed. Rejects with the
- * signal's reason, or with the reader's error output.
+ * Reads untrusted data in a process of its own, because only its end gives back all the memory it took. It inherits no variables, and
+ * ends at its limits, with the signal and with this process. Rejects with the signal's reason, or the reader's error output.
  */
 export function runReader<Message>(options: {
   /** A built file that calls `serveReader`. */
@@ -91,20 +90,14 @@ function forkReader<Message>({
   });
 }
 
-/**
- * Kills its process with the parent, and when it takes too much memory. A thread, because the reader itself may be busy for
- * seconds. The kernel's own kill for lack of memory is the same signal, and V8 ends with SIGABRT when its heap is full.
- */
+/** Kills its process with the parent, and above its memory. A thread, because the reader itself may be busy for seconds. */
 const WATCHDOG = `
 const [parent, maxBytes] = process.argv.slice(2).map(Number);
 setInterval(() => {
   if (process.ppid !== parent || process.memoryUsage.rss() > maxBytes) process.kill(process.pid, 'SIGKILL');
 }, 20);`;
 
-/**
- * Serves one task in a process that `runReader` started, then ends the process. `send` waits until the parent can take more. An
- * error of `read` ends the process and is reported by its error output.
- */
+/** Serves one task in a process that `runReader` started, then ends the process. `send` waits until the parent can take more. */
 export function serveReader<Task, Message>(
   read: (task: Task, send: (message: Message) => Promise<void>) => Promise<void>,
 ): void {

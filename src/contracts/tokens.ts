@@ -8,9 +8,8 @@ const TOKENS_PER_MESSAGE = 4;
 const TOKENS_PER_IMAGE = 800;
 
 /**
- * Estimates the tokens of a text, as a fraction, so that the pieces of a stream can be added up. Bytes are UTF-8.
- * Our choice: an estimate in one pass over the bytes, by a table. Real tokenizers are quadratic on hostile text, and each
- * provider has a different one; so the context limit and the trimming of histories use this, and usage comes from the provider.
+ * Estimates the tokens of a text of UTF-8, as a fraction, so that pieces can be added up. Our choice: one pass by a table, because
+ * tokenizers are quadratic on hostile text, and each provider has another one.
  */
 export function roughTokens(text: string | Uint8Array): number {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
@@ -30,10 +29,7 @@ export function roughTokens(text: string | Uint8Array): number {
 const SAMPLES = 64;
 const SAMPLE_LENGTH = 128;
 
-/**
- * Estimates the tokens of a text of any length. Of a longer text only samples are counted, because counting all of it would
- * cost more than sending it on; of texts in many languages, mixed, they miss the whole by up to 10 %.
- */
+/** Counts only samples of a longer text, which miss a mix of languages by up to 10 %. */
 function textTokens(text: string): number {
   if (text.length <= SAMPLES * SAMPLE_LENGTH) return roughTokens(text);
   const step = (text.length - SAMPLE_LENGTH) / (SAMPLES - 1);
@@ -45,10 +41,7 @@ function textTokens(text: string): number {
 /** Fields that providers write before the messages, as text of their own format. */
 const BEFORE_MESSAGES = ['tools', 'functions', 'response_format'] as const;
 
-/**
- * Estimates the tokens of a request's prompt: its messages, with the tools and the schema that the model gets. The gateway
- * checks a model's context by it, and a caller trims its messages by it.
- */
+/** Estimates the tokens of messages, tools and schema. The gateway checks a model's context by it, and a caller trims by it. */
 export function estimateRequestTokens(
   request: Pick<ChatRequest, 'messages'> & Readonly<Record<string, unknown>>,
 ): number {

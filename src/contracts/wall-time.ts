@@ -30,10 +30,7 @@ export function wallMs(zone: string, atMs: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/**
- * Returns when the clocks of a zone first show a time, or a later one: for a time that comes twice the first of the two, for
- * a skipped time the moment when the clocks are set. `wall` is a whole minute, as `wallMs` returns it. Pure.
- */
+/** Returns when the clocks of a zone first show a time, or a later one if it is skipped. `wall` is a whole minute, as of `wallMs`. */
 export function firstAtMs(zone: string, wall: number): number {
   const guesses = [wall - FURTHEST_MS, wall + FURTHEST_MS]
     .map((atMs) => wall - (wallMs(zone, atMs) - atMs))

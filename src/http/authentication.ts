@@ -8,7 +8,6 @@ import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
 /** Failed tries per address and minute; beyond them the answer is 429. */
 const FAILURES_PER_MINUTE = 60;
 
-/** The parts of a request that authentication reads. A Fastify request has them. */
 export interface KeyedRequest {
   raw: IncomingMessage;
   /** The client's address, behind trusted proxies. */
@@ -18,10 +17,7 @@ export interface KeyedRequest {
 /** Returns the key's owner, or throws the 401 or 429. Call `confirm` before acting on the request. */
 export type Authenticate = ((request: KeyedRequest) => KeyInfo) & Pick<Keys, 'confirm'>;
 
-/**
- * Reads the key of a request from `Authorization: Bearer` and, where allowed, `X-API-Key`.
- * Two different keys in one request are refused: which one counts would be a guess.
- */
+/** Reads `Authorization: Bearer` and, where allowed, `X-API-Key`. Two different keys are refused: which one counts would be a guess. */
 export function createAuthentication(
   keys: Keys,
   options: { acceptApiKeyHeader: boolean },

@@ -1,26 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ErrorCode } from '../contracts/error.ts';
 import { FairRoom } from '../contracts/fair-room.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, unavailable } from './errors.ts';
 
 /** Memory overhead per chunk, in bytes. A body may arrive in chunks of one byte. */
 const PART_BYTES = 200;
 
-const AGAIN_SECONDS = 5;
-
 export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /**
- * Reads bodies into `roomBytes` of memory that all senders share fairly. Bytes count when they are received, so a sender that announces
- * much and sends nothing takes nothing from others. A body that isn't complete after `timeMs` is given up.
+ * Reads bodies into memory that all senders share fairly. Bytes count when they are received, so announcing much takes nothing from
+ * others.
  */
 export function createBodyReader({ roomBytes, timeMs }: { roomBytes: number; timeMs: number }) {
   const room = new FairRoom(roomBytes);
 
-  /**
-   * Reads a request's body. Its memory counts until it is read or, with `response`, until the response is sent. Rejects with the
-   * 413, 408 or 503.
-   */
+  /** Memory counts until the body is read or, with `response`, until that is sent. Rejects with the 413, 408 or 503. */
   return function readBody(
     request: IncomingMessage,
     options: { sender: string; limitBytes: number; response?: ServerResponse },
@@ -76,9 +71,7 @@ const tooSlow = (timeMs: number) =>
   );
 
 const overloaded = () =>
-  new HttpError(
-    503,
-    ErrorCode.unavailable,
-    `The service is receiving too much at once. Wait ${AGAIN_SECONDS} s (Retry-After) and send it again.`,
-    { headers: { 'retry-after': String(AGAIN_SECONDS) } },
+  unavailable(
+    'The service is receiving too much at once. Wait 5 s (Retry-After) and send it again.',
+    5,
   );

@@ -1,9 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/**
- * The rate-limit key of a caller: the whole IPv4 address, or the first 64 bits of an IPv6 address, because a host can use any
- * address of its /64. Source: RFC 4291 §2.5.4, RFC 8981.
- */
+/** An IPv4 address, or the /64 of an IPv6 address, because a host can use all of it. Source: RFC 4291 §2.5.4, RFC 8981. */
 export function clientKeyOf(address: string | undefined): string {
   if (address === undefined || !ipaddr.isValid(address)) return address ?? '';
   // A socket for both families tells IPv4 addresses as `::ffff:192.0.2.1`.

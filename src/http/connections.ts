@@ -20,9 +20,8 @@ export function readOpenFilesLimit(): number {
 }
 
 /**
- * Bounds the connections of callers to a quarter of the files that the process may have open: checks take half of them, and the
- * store and calls to other services the rest. Callers share theirs by address; a trusted proxy connects for many, so it has no share.
- * The returned function takes a connection out of its caller's share.
+ * Bounds connections to a quarter of the files that may be open. Callers share theirs by address; a trusted proxy has no share. The
+ * returned function takes a connection out of its caller's share.
  */
 export function boundConnections(
   server: Server,
@@ -63,7 +62,7 @@ export function boundConnections(
   return giveBack;
 }
 
-/** Closes the connection of an answered request whose body doesn't end: a sender may announce more than it ever sends. */
+/** A sender may announce more than it ever sends. */
 export function closeUnlessComplete(request: IncomingMessage): void {
   if (request.complete) return;
   request.resume();

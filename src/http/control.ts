@@ -29,14 +29,13 @@ const FeedbackQuery = z.strictObject({
 const FileAnswer = z.strictObject({ answer: z.string().max(100) });
 
 /**
- * Opens the control socket, where the command line manages keys and reads usage, feedback and monitors. It needs no secret: only
- * the operator can open the data folder (mode 0700).
+ * The command line manages keys and reads usage, feedback and monitors here. It needs no secret: only the operator can open the
+ * data folder (mode 0700).
  */
 export async function openControl(options: {
   folder: string;
   keys: Record<KeyedService, Keys>;
   usage?: (query: z.infer<typeof UsageQuery>) => Promise<unknown>;
-  /** Rated answers, as lines. */
   feedback?: (query: z.infer<typeof FeedbackQuery>) => AsyncIterable<string>;
   /** All monitors with their secrets, and the state of the monitors file. */
   monitors?: {
@@ -44,7 +43,7 @@ export async function openControl(options: {
     state(): object | undefined;
     answer(answer: string): Promise<void>;
   };
-  /** The program's own address; empty until it listens. */
+  /** Empty until the server listens. */
   listeningUrl: () => string;
   log: Logger;
 }): Promise<{ close(): Promise<void> }> {
@@ -117,7 +116,6 @@ export async function openControl(options: {
   };
 }
 
-/** Yields to the event loop now and then: there may be ten thousand monitors. */
 async function* jsonLines(values: Iterable<unknown>) {
   const turn = beginTurn();
   for (const value of values) {

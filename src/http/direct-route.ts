@@ -4,10 +4,7 @@ import type { FastifySchema } from 'fastify';
 import type { Logger } from 'pino';
 import { asHttpError, errorBody } from './error-answers.ts';
 
-/**
- * A POST route that reads its request and writes its answer itself. Fastify's pipeline around a handler costs more CPU
- * than forwarding a chat call does, so the one route that carries the traffic goes past it, on the same listener.
- */
+/** A POST route without Fastify's pipeline, which costs more CPU than forwarding a chat call does. */
 export interface DirectRoute {
   path: string;
   /** Only for the OpenAPI document; the route checks its requests itself. */
@@ -16,15 +13,14 @@ export interface DirectRoute {
   handle(exchange: Exchange): (() => object) | undefined;
 }
 
-/** Answers common requests of a Fastify route without Fastify, for speed. Unusual and refused requests stay with the route. */
+/** Answers common requests of a Fastify route without Fastify, for speed. */
 export interface Shortcut {
   /** URLs with this prefix are offered to `take`. */
   prefix: string;
-  /** Returns the route whose request it answers, or `undefined` to leave the request to Fastify untouched. */
+  /** Returns the answered route, or `undefined` to leave the request to Fastify untouched. */
   take(exchange: Exchange): string | undefined;
 }
 
-/** One request and its answer. */
 export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
@@ -39,7 +35,6 @@ type Observe = (method: string, route: string, status: number, seconds: number) 
 /** nginx's status for a client that closed the connection before the response. */
 const LEFT_UNANSWERED = 499;
 
-/** Measures and logs a response when it has ended. */
 export type ObserveAnswer = ReturnType<typeof createAnswerObserver>;
 
 export function createAnswerObserver(observe: Observe, log: Logger) {
@@ -113,7 +108,6 @@ export function sendJson(
   response.end(json);
 }
 
-/** Sends the contracts' error body. Unexpected errors go to the log only. */
 export function sendError(
   exchange: Exchange,
   error: unknown,

@@ -5,9 +5,9 @@ import type { z } from 'zod';
 import { type ErrorBody, ErrorCode } from '../contracts/error.ts';
 import { JsonLimitError } from '../contracts/parse-json.ts';
 import { LeaseLostError, StoreUnavailableError } from '../store/errors.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, unavailable } from './errors.ts';
 
-/** Sends the contracts' error body for a thrown error. Unexpected errors go to the log only. */
+/** Unexpected errors go to the log only. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = asHttpError(error);
   // Callers act on a 503 with Retry-After themselves, and there may be thousands of them.
@@ -16,16 +16,12 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   reply.code(refusal.status).headers(refusal.headers).send(errorBody(refusal));
 }
 
-/**
- * Answers a late or invalid HTTP request, and closes the connection. After an earlier response it only closes it, because the
- * bytes could land in the middle of that response.
- */
+/** After an earlier response it only closes the connection, because the bytes could land in the middle of that response. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET') socket.destroy();
   else endWith(brokenRequest(error.code), socket);
 }
 
-/** Refuses a CONNECT request and closes the connection. */
 export function answerConnect(socket: Socket): void {
   endWith(
     new HttpError(
@@ -40,7 +36,6 @@ export function answerConnect(socket: Socket): void {
   );
 }
 
-/** Writes an error response to a connection without a Node response object. */
 function endWith(refusal: HttpError, socket: Socket): void {
   if (socket.writable && socket.bytesWritten === 0) {
     const body = JSON.stringify(errorBody(refusal));
@@ -75,11 +70,18 @@ export function errorBody(error: HttpError): ErrorBody {
   return { error: { message, type, param, code } };
 }
 
-/** Converts any error to an HttpError. An unknown error becomes a 500 without details. */
+/** An unknown error becomes a 500 without details. */
 export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  if (error instanceof StoreUnavailableError) return storeIsAway(error);
-  if (error instanceof LeaseLostError) return leaseIsLost(error);
+  if (error instanceof StoreUnavailableError) {
+    const message = 'The service cannot reach its database. Wait 5 s (Retry-After) and try again.';
+    return unavailable(message, 5, error);
+  }
+  if (error instanceof LeaseLostError) {
+    const message =
+      'The bot is moving to another Askwatch process. Wait 5 s (Retry-After) and try again.';
+    return unavailable(message, 5, error);
+  }
   if (error instanceof JsonLimitError) {
     const message = `The body ${error.message}. Send less.`;
     return new HttpError(400, ErrorCode.invalidValue, message);
@@ -114,28 +116,7 @@ export function asHttpError(error: unknown): HttpError {
   );
 }
 
-const STORE_AGAIN_SECONDS = 5;
-
-const leaseIsLost = (cause: LeaseLostError) =>
-  new HttpError(
-    503,
-    ErrorCode.unavailable,
-    `The bot is moving to another Askwatch process. Wait ${STORE_AGAIN_SECONDS} s (Retry-After) and try again.`,
-    { headers: { 'retry-after': String(STORE_AGAIN_SECONDS) }, cause },
-  );
-
-const storeIsAway = (cause: StoreUnavailableError) =>
-  new HttpError(
-    503,
-    ErrorCode.unavailable,
-    `The service cannot reach its database. Wait ${STORE_AGAIN_SECONDS} s (Retry-After) and try again.`,
-    { headers: { 'retry-after': String(STORE_AGAIN_SECONDS) }, cause },
-  );
-
-/**
- * The 400 for a body, query or path that doesn't fit its schema. It names the field by its path and says what is allowed.
- * `input` decides between "missing" and "wrong", and is never repeated.
- */
+/** The 400 that names the field and says what is allowed. `input` decides between "missing" and "wrong", and is never repeated. */
 export function validationError(
   issues: readonly z.core.$ZodIssue[],
   input: unknown,
@@ -168,8 +149,8 @@ export function validationError(
 }
 
 /**
- * Picks one issue to report. In a union, the branch whose issue is deepest is probably the intended one; among equals, the branch
- * with the fewest issues. If no issue is inside the value, it is the branch whose type fits.
+ * In a union, the branch whose issue is deepest is probably meant; among equals, the one with the fewest issues. If none is inside the
+ * value, it is the branch whose type fits.
  */
 function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
@@ -189,7 +170,6 @@ function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | u
   return meant ? { ...meant, path: [...issue.path, ...meant.path] } : issue;
 }
 
-/** The number of issues, with each unknown key as one. */
 function complaints(issues: readonly z.core.$ZodIssue[]): number {
   return issues.reduce(
     (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),

@@ -1,6 +1,6 @@
 import { ErrorCode } from '../contracts/error.ts';
 
-/** An error that a caller can act on. Any other error thrown in a handler is logged and answered as a 500 without details. */
+/** An error that a caller can act on. */
 export class HttpError extends Error {
   override name = 'HttpError' as const;
   readonly status: number;
@@ -33,6 +33,13 @@ export class HttpError extends Error {
 export const forbidden = (message: string) => new HttpError(403, 'forbidden', message);
 
 export const notFound = (message: string) => new HttpError(404, ErrorCode.notFound, message);
+
+/** The 503 for a passing failure; `message` says to wait for these seconds. */
+export const unavailable = (message: string, seconds: number, cause?: unknown) =>
+  new HttpError(503, ErrorCode.unavailable, message, {
+    headers: { 'retry-after': String(seconds) },
+    cause,
+  });
 
 export const methodNotAllowed = (method: string, allow: string) =>
   new HttpError(

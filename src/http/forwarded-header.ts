@@ -3,26 +3,22 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestCaller } from './trusted-proxies.ts';
 
 /**
- * Header of a forwarded request: `v1;<unix ms>;<client address>;<protocol>;<host>;<times>;<signature>`. The signature is HMAC-SHA256
- * over the method, the URL and the fields before it, as base64url; the fields are URI components. `times` counts how often the request
- * was forwarded.
+ * `v1;<unix ms>;<client address>;<protocol>;<host>;<times forwarded>;<signature>`. The signature is HMAC-SHA256 over the method, the
+ * URL and the fields before it, as base64url; the fields are URI components.
  */
 export const FORWARDED_HEADER = 'x-askwatch-forwarded';
 
 /** A header older or newer than this was recorded, or comes from a machine whose clock is wrong. */
 const VALID_MS = 60_000;
 
-/** A header whose signature is right. */
 export interface ForwardedHeader {
-  /** The client, as the process that forwarded the request saw it; absent if the time in the header is too far away. */
+  /** Absent if the time in the header is too far away. */
   caller?: RequestCaller;
-  /** Number of times that the request was forwarded. */
   times: number;
   /** Age of the signature by this machine's clock; negative if it lies in the future. */
   ageMs: number;
 }
 
-/** The value of the header for a request of this caller. */
 export function signForwarded(
   request: IncomingMessage,
   { ip = '', protocol, host }: RequestCaller,

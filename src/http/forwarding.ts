@@ -13,7 +13,7 @@ import { ErrorCode } from '../contracts/error.ts';
 import { EVENT_STREAM } from '../contracts/server-sent-events.ts';
 import { closeUnlessComplete } from './connections.ts';
 import { type Exchange, type ObserveAnswer, sendError } from './direct-route.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, unavailable } from './errors.ts';
 import {
   FORWARDED_HEADER,
   signForwarded,
@@ -22,14 +22,12 @@ import {
 } from './forwarded-header.ts';
 import type { RequestCaller } from './trusted-proxies.ts';
 
-/** The process that answers requests for the bot: this one, the one at an address such as `http://10.0.0.5:3000`, or none now. */
+/** This process, the one at an address such as `http://10.0.0.5:3000`, or none now. */
 export type BotAddress = 'here' | { url: string } | undefined;
 
-/** Tells requests for the bot from others, and where they go. */
 export interface Forwarding {
-  /** Returns true if a request with this path is for the bot. The path is decoded and has no query. */
+  /** The path is decoded and has no query. */
   concerns(path: string): boolean;
-  /** Returns the process that takes such a request now. */
   where(): BotAddress;
   /** Resolves when `where` may have changed. The signal aborts once the caller no longer waits. */
   changed(signal: AbortSignal): Promise<void>;
@@ -45,16 +43,13 @@ interface ForwarderOptions extends Forwarding {
   log: Logger;
 }
 
-/** Answers a request in this process. `caller` is set if another one forwarded it. */
 type Serve = (caller?: RequestCaller) => void;
 
-/** The client whose request is forwarded, and how often it will have been. */
 interface Sender {
   caller: RequestCaller;
   times: number;
 }
 
-/** Connections to one process that holds the bot. */
 interface Link {
   url: string;
   to: ReturnType<typeof urlToHttpOptions>;
@@ -66,7 +61,6 @@ interface Link {
 /** Total time for which a request waits until a process takes it. Slack waits 3 s for an answer. */
 const WAIT_MS = 2_500;
 
-/** Time limit for opening one connection. */
 const CONNECT_MS = 1_000;
 
 const MAX_WAITING = 500;
@@ -82,8 +76,6 @@ const IDLE_MS = 30_000;
 
 /** Time that a process has after SIGTERM; requests that a former holder has not answered by then are ended. */
 const FORMER_HOLDER_MS = 10_000;
-
-const AGAIN_SECONDS = 2;
 
 const LOG_EVERY_MS = 60_000;
 
@@ -103,20 +95,14 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/**
- * Headers that a sender can't drop by naming them in `Connection`: the end of the body is known by them, or a proxy in front
- * says by them whom it asks for.
- */
+/** A sender can't drop these by naming them in `Connection`: they frame the body, or a proxy in front names its client in them. */
 const NEVER_DROPPED =
   /^(content-length|transfer-encoding|host|forwarded|via|x-real-ip|x-forwarded-.*)$/;
 
 /** Methods whose requests Node's client sends without a body unless their headers announce one. */
 const WITHOUT_BODY = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'];
 
-/**
- * Forwards requests for the bot to the process that holds it. Each process sends a request once at most: it retries only while
- * no byte of the request has been sent.
- */
+/** Forwards requests for the bot to its holder. It retries only while no byte of a request has been sent, so each is sent once. */
 export class Forwarder {
   readonly #options: ForwarderOptions;
   readonly #waiting = new Set<AbortController>();
@@ -153,14 +139,12 @@ export class Forwarder {
     }
   }
 
-  /** Answers requests that wait with a 503, and cuts event streams, which have no end. */
   close(): void {
     this.#closing = true;
     for (const wait of this.#waiting) wait.abort();
     for (const response of this.#eventStreams) response.destroy();
   }
 
-  /** Closes all connections. */
   disconnect(): void {
     this.#link?.agent.destroy();
     this.#link?.left.abort();
@@ -339,7 +323,6 @@ function isSame(one: BotAddress, other: BotAddress): boolean {
     : one === other;
 }
 
-/** Headers that belong to the message, as they came. */
 function endToEnd({ headers, rawHeaders }: IncomingMessage): string[] {
   const names = (headers.connection ?? '').toLowerCase().split(',');
   const dropped = names.map((name) => name.trim()).filter((name) => !NEVER_DROPPED.test(name));
@@ -379,19 +362,21 @@ function changeOrAbort(changed: Forwarding['changed'], signal: AbortSignal): Pro
   });
 }
 
-const unavailable = (message: string, headers: Record<string, string> = {}) =>
-  new HttpError(503, ErrorCode.unavailable, message, { headers });
+const noHolder = () =>
+  unavailable(
+    'No Askwatch process has taken over the bot yet. Wait 2 s (Retry-After) and try again.',
+    2,
+  );
 
-const tryAgain = (message: string) =>
-  unavailable(`${message} Wait ${AGAIN_SECONDS} s (Retry-After) and try again.`, {
-    'retry-after': String(AGAIN_SECONDS),
-  });
-
-const noHolder = () => tryAgain('No Askwatch process has taken over the bot yet.');
-
-const tooMany = () => tryAgain('Too many requests for the bot are under way.');
+const tooMany = () =>
+  unavailable(
+    'Too many requests for the bot are under way. Wait 2 s (Retry-After) and try again.',
+    2,
+  );
 
 const lost = () =>
-  unavailable(
+  new HttpError(
+    503,
+    ErrorCode.unavailable,
     'The connection to the Askwatch process that runs the bot was lost. It may have received the request: check that before you send it again.',
   );

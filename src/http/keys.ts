@@ -4,7 +4,7 @@ import { KEY_RANDOM_LENGTH, type KeyedService, KeyPrefix } from '../contracts/ap
 import { ErrorCode } from '../contracts/error.ts';
 import { KeyLimits, type KeyLimitsChange, LIMIT_NAMES } from '../contracts/key-limits.ts';
 import type { Collection, Following, Store } from '../store/store.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, unavailable } from './errors.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -16,8 +16,6 @@ const HASH_LENGTH = 64;
 
 /** Stored keys are refused if revocations have been unknown for this long. */
 const MAX_STALE_MS = 10_000;
-
-const AGAIN_SECONDS = 5;
 
 /** `confirm` asks the store if revocations have been unknown for this long, because the process may have been frozen. */
 const FRESH_MS = 1_500;
@@ -60,14 +58,10 @@ const keysCollection = (service: KeyedService) => ({
   whenCorrupt: 'refuse' as const,
 });
 
-/** Opens the keys of one service. Call it once per process and service. */
 export const openKeys = (store: Store, service: KeyedService, options: KeysOptions = {}) =>
   Keys.open(store, service, options);
 
-/**
- * The API keys of one service, stored as hashes. Look-ups read a copy in memory that follows the store, so a key that another
- * process creates, limits or revokes changes here moments later.
- */
+/** API keys of one service, stored as hashes. Look-ups read a copy in memory that follows the store. */
 export class Keys {
   readonly service: KeyedService;
   readonly #store: Store;
@@ -100,7 +94,7 @@ export class Keys {
     return keys;
   }
 
-  /** Creates a key. Only this result contains the key itself. Throws a 400 for options that the service's keys can't have. */
+  /** Only this result contains the key itself. Throws a 400 for options that the service's keys can't have. */
   async create(
     name: string,
     limits: KeyLimits = {},
@@ -123,7 +117,7 @@ export class Keys {
     }
   }
 
-  /** Creates the first key of a service. Resolves to `undefined` if there is one, or another process creates it. */
+  /** `undefined` if there is a key already, or another process creates it. */
   async createFirst(name: string): Promise<string | undefined> {
     if (this.#stored.size > 0) return undefined;
     const lease = await this.#store.lease(`first-${this.service}-key`);
@@ -136,23 +130,18 @@ export class Keys {
     }
   }
 
-  /**
-   * Creates a key that isn't stored and ends with the process: the bot's own key for the embedded services. Its id is its name,
-   * so that usage shows one caller across restarts.
-   */
+  /** The bot's own key, which isn't stored. Its id is its name, so that usage shows one caller across restarts. */
   createTransient(name: string): string {
     const { key, id, hash, createdAtMs } = this.#generate();
     this.#transient.set(id, knownKey({ id: name, name, createdAtMs, isTransient: true }, hash));
     return key;
   }
 
-  /** Stored keys, oldest first. */
   list(): KeyInfo[] {
     const infos = [...this.#stored.values()].map(({ info }) => info);
     return infos.sort((a, b) => a.createdAtMs - b.createdAtMs);
   }
 
-  /** Changes limits of a key; `undefined` if no key has this id. Throws a 400 as `create` does. */
   async limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined> {
     this.#assertLimitable(change);
     const document = await this.#collection.update(id, (key) => {
@@ -163,7 +152,6 @@ export class Keys {
     return document && infoOf(id, document);
   }
 
-  /** Revokes a key; false if no key has this id. */
   async revoke(id: string): Promise<boolean> {
     let isRevoked = false;
     await this.#collection.update(id, (key) => {
@@ -174,8 +162,8 @@ export class Keys {
   }
 
   /**
-   * Confirms that a key is still valid if this process may have missed its revocation; `undefined` if it can't have. Rejects
-   * with the 401 for a revoked key, and with a 503 if that can't be determined.
+   * Rejects with the 401 for a key that was revoked lately, and with a 503 if that can't be determined; `undefined` if it can't have
+   * been missed.
    */
   confirm({ id, isTransient }: KeyInfo): Promise<void> | undefined {
     if (isTransient || this.#following.staleMs() <= FRESH_MS) return undefined;
@@ -246,11 +234,9 @@ export class Keys {
   /** Throws the 503 if revocations are unknown. After a 401, callers would discard a valid key. */
   #assertFresh(): void {
     if (this.#following.staleMs() <= this.#maxStaleMs) return;
-    throw new HttpError(
-      503,
-      ErrorCode.unavailable,
-      `The service cannot reach its database, so it cannot tell whether this key is still valid. Keep the key, wait ${AGAIN_SECONDS} s (Retry-After) and try again.`,
-      { headers: { 'retry-after': String(AGAIN_SECONDS) } },
+    throw unavailable(
+      'The service cannot reach its database, so it cannot tell whether this key is still valid. Keep the key, wait 5 s (Retry-After) and try again.',
+      5,
     );
   }
 }

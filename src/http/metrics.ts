@@ -1,10 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpServer } from './server-types.ts';
 
-/** Declares metrics for `/metrics`, in the Prometheus text format. */
 export type Metrics = ReturnType<typeof addMetrics>['metrics'];
 
-/** The value of one series. */
 interface MetricValue<L extends string> {
   labels: Record<L, string>;
   value: number;
@@ -12,13 +10,11 @@ interface MetricValue<L extends string> {
 
 const SECONDS_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 60];
 
-/** Adds `/metrics`, and measures every request. */
 export function addMetrics(server: HttpServer) {
   const registry = new Registry();
   const registers = [registry];
   const shared = sharedProcessMetrics();
 
-  /** Adds a metric whose values are read at each scrape. */
   function addRead<L extends string>(
     Kind: typeof Counter<L> | typeof Gauge<L>,
     name: string,
@@ -64,7 +60,6 @@ export function addMetrics(server: HttpServer) {
     },
     gauge: (name: string, help: string, read: () => number) =>
       addRead(Gauge, name, help, [], () => [{ labels: {}, value: read() }]),
-    /** A gauge with one series per entry of `read`. */
     gauges: <L extends string>(
       name: string,
       help: string,
@@ -95,8 +90,8 @@ export function addMetrics(server: HttpServer) {
 let processRegistry: Registry | undefined;
 
 /**
- * prom-client's default metrics of the process, shared by all servers: each set starts a 10 ms timer and a garbage-collection
- * observer that never end. Source: prom-client 15, `lib/metrics/eventLoopLag.js` and `gc.js`.
+ * Shared by all servers, because each set of default metrics starts a timer and an observer that never end. Source: prom-client 15,
+ * `lib/metrics/eventLoopLag.js` and `gc.js`.
  */
 function sharedProcessMetrics(): Registry {
   if (!processRegistry) {

@@ -15,7 +15,6 @@ declare module 'fastify' {
 /** Responses by status. A sentence is enough if the body is the error body or the route's `response`. */
 export type Answers = Record<number, string | Answer>;
 
-/** One answer as the document describes it. */
 export interface Answer {
   description: string;
   /** Beside `x-request-id`. A name means the same everywhere. */
@@ -24,7 +23,6 @@ export interface Answer {
   content?: Record<string, { schema: z.ZodType | Json; example?: unknown }>;
 }
 
-/** A header of an answer. */
 export interface Header {
   description: string;
   schema: { type: 'string' | 'integer' };
@@ -58,7 +56,7 @@ type Json = Record<string, unknown>;
 type Io = 'input' | 'output';
 type Names = z.core.$ZodRegistry<{ id: string }>;
 
-/** How the OpenAPI document is made from the routes of a server: in version 3.1, whose schemas are JSON Schema. */
+/** OpenAPI 3.1, whose schemas are JSON Schema. */
 export function openApi(version: string): FastifyDynamicSwaggerOptions {
   const names: Record<Io, Names> = {
     input: z.registry<{ id: string }>(),
@@ -146,7 +144,7 @@ export function openApi(version: string): FastifyDynamicSwaggerOptions {
   };
 }
 
-/** The operations of a path with their answers in place: that to a HEAD has no body, and no two share an id. */
+/** An answer to HEAD has no body, and no two operations share an id. */
 function withAnswers(operations: Record<string, Json>): Record<string, Json> {
   const ids = Object.values(operations).map(({ operationId }) => operationId);
   return mapValues(operations, ({ [ANSWERS]: told, operationId: id, ...operation }, method) => {

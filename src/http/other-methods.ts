@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { methodNotAllowed } from './errors.ts';
 import type { HttpServer } from './server-types.ts';
 
-/** Methods listed in the `allow` header, in this order. */
 const NAMED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Replaces every method that no route uses. */
@@ -13,7 +12,6 @@ const ROUTED = [...NAMED, PLACEHOLDER_METHOD];
 
 const askedWith = new WeakMap<IncomingMessage, string>();
 
-/** Replaces an unusual method before Fastify looks up the route. */
 export function hideMethod(request: IncomingMessage): void {
   const { method = '' } = request;
   if (ROUTED.includes(method)) return;
@@ -21,15 +19,14 @@ export function hideMethod(request: IncomingMessage): void {
   request.method = PLACEHOLDER_METHOD;
 }
 
-/** Restores the original method after the lookup. */
 export function restoreMethod(request: IncomingMessage): void {
   if (request.method === PLACEHOLDER_METHOD)
     request.method = askedWith.get(request) ?? PLACEHOLDER_METHOD;
 }
 
 /**
- * Answers other methods of a scope's routes with a 405 that lists the allowed ones. Call it before the routes, and register the
- * returned plugin after them, so that the scope's hooks run for the 405 as well.
+ * Answers other methods of a scope's routes with a 405. Call it before the routes, and register the returned plugin after them, so
+ * that the scope's hooks run for the 405 as well.
  */
 export function refuseOtherMethods(scope: HttpServer): (last: HttpServer) => Promise<void> {
   const methodsOf = new Map<string, Set<string>>();

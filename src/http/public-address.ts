@@ -1,4 +1,3 @@
-/** The parts of a request that determine this program's address for its caller. */
 export interface RequestOrigin {
   /** `http` or `https`, by a trusted proxy or by the connection. */
   protocol: string;
@@ -13,15 +12,10 @@ export type AddressFor = (request?: RequestOrigin) => string;
 /** A host with an optional port, without characters that could lead elsewhere or end the surrounding text. */
 const HOST = /^([a-z\d_]([a-z\d._-]{0,251}[a-z\d_])?\.?|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-/**
- * Decides which address others should use: `PUBLIC_URL`, else the address of the request if others can reach the listener or a
- * trusted proxy sent it, else the listening address.
- */
+/** `PUBLIC_URL`, else the address of the request if others can reach the listener or a trusted proxy sent it, else the listening one. */
 export function createPublicAddress(options: {
   publicUrl: string | undefined;
-  /** True if other machines can reach the listener. */
   isOpen: boolean;
-  /** Called only while the server listens. */
   listening: () => string;
 }): AddressFor {
   const { publicUrl, isOpen, listening } = options;

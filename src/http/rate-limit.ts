@@ -7,7 +7,7 @@ export type RateLimit = ReturnType<typeof createRateLimit>;
 export type SharedRateLimit = ReturnType<typeof createSharedRateLimit>;
 export type RateLimitVerdict = ReturnType<typeof verdictOf>;
 
-/** A sliding window in this process: at most `limit` requests of one `who` in any `windowMs`. Refused requests don't count. */
+/** A sliding window in this process. Refused requests don't count. */
 export function createRateLimit(options: {
   limit: number;
   windowMs: number;
@@ -22,7 +22,6 @@ export function createRateLimit(options: {
   };
 }
 
-/** A rate limit that all processes share. */
 export function createSharedRateLimit(options: {
   limit: number;
   windows: Windows;

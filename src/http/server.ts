@@ -45,7 +45,6 @@ import { createTrustedProxies, type RequestCaller } from './trusted-proxies.ts';
 /** Throws or rejects with the reason if a part isn't ready. */
 type ReadyCheck = () => Promise<void> | void;
 
-/** The server, and how rooms add to it. */
 export type ServerKit = Awaited<ReturnType<typeof createServer>>;
 
 const BODY_LIMIT_BYTES = 256 * 1024;
@@ -79,10 +78,6 @@ export interface HttpServerOptions {
   openFiles?: number;
 }
 
-/**
- * Builds the server with everything that routes share: request ids, the contracts' error body, metrics, health and the
- * OpenAPI document.
- */
 export async function createServer(options: HttpServerOptions) {
   const log = ownLog(options.log);
   const proxies = createTrustedProxies(options.trustedProxies ?? [], log);
@@ -123,7 +118,6 @@ export async function createServer(options: HttpServerOptions) {
   return {
     server,
     metrics,
-    /** Adds a part to `/readyz`; its name appears in the response. */
     addReadyCheck: health.addReadyCheck,
     /** Adds a route for a library that reads requests itself; it finds the unparsed body in `rawBody`. */
     addRawRoute: (
@@ -131,7 +125,6 @@ export async function createServer(options: HttpServerOptions) {
       path: string,
       handle: (request: IncomingMessage, response: ServerResponse) => void,
     ) => addRawRoute(server, method, path, handle),
-    /** Adds a route that bypasses Fastify. */
     addDirectRoute(route: DirectRoute): void {
       direct.add(route);
       // Fastify needs the route for the OpenAPI document, and for other spellings of the path.
@@ -152,7 +145,7 @@ export async function createServer(options: HttpServerOptions) {
         log,
       });
     },
-    /** Starts to listen; resolves to the address as `http://host:port`. */
+    /** Resolves to the address as `http://host:port`. */
     async listen({ host, port }: { host: string; port: number }): Promise<string> {
       // The plugin needs all routes, so it comes last.
       server.register(refuseOthers);
@@ -209,7 +202,6 @@ function createFastify(options: {
   }).withTypeProvider<ZodTypeProvider>();
 }
 
-/** Validates with zod, and parses JSON within the limits. */
 function addParsing(server: HttpServer): void {
   server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
     const result = (schema as z.ZodType).safeParse(data, { error: plainWords });
@@ -223,7 +215,6 @@ function addParsing(server: HttpServer): void {
   addJsonParser(server);
 }
 
-/** Adds the error body, request ids and the log line of each response. */
 function addAnswering(server: HttpServer, callers: WeakMap<IncomingMessage, RequestCaller>): void {
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request) => {
@@ -253,7 +244,6 @@ function addAnswering(server: HttpServer, callers: WeakMap<IncomingMessage, Requ
   });
 }
 
-/** Adds `/healthz` and `/readyz`. */
 function addHealth(server: HttpServer) {
   const readyChecks = new Map<string, ReadyCheck>();
   let readyRequestedAtMs = Number.NEGATIVE_INFINITY;
@@ -359,9 +349,8 @@ function ownLog(log: Logger): Logger {
 }
 
 /**
- * Browsers open spare connections without sending a request. Closing Node's server closes idle connections only after their first
- * request, stops the timer that would close the others, and waits for them forever. The returned function closes them, and new
- * ones as they arrive.
+ * Browsers open spare connections without sending a request, and Node's `close` waits for them forever. The returned function closes
+ * them, and new ones as they arrive.
  */
 function trackUnused(server: RawServerDefault): () => void {
   const unused = new Set<Socket>();

@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 
 type ProxyAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address and a prefix length in bits. */
 type ProxyNetwork = [ProxyAddress, number];
 
 /** A request's client and the address it used, as Fastify's `ip`, `protocol` and `host`. */
@@ -71,8 +70,8 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
   }
 
   /**
-   * The client's address: the connection's, or if that is a trusted proxy, the one that the proxy names, and so on along the
-   * chain. Other addresses are removed from the request's `X-Forwarded-For`. `undefined` once the connection is gone.
+   * The address that trusted proxies name along the chain. Other addresses are removed from the request's `X-Forwarded-For`.
+   * `undefined` once the connection is gone.
    */
   function addressOf(request: IncomingMessage): string | undefined {
     const { headers } = request;
@@ -126,7 +125,6 @@ function readAddress(text: string): ProxyAddress | undefined {
   return isIP(text) !== 0 && ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
 }
 
-/** Parses one entry of the header, without the port that some proxies add. */
 function readEntry(text: string): string | undefined {
   if (text.length > MAX_ENTRY_CHARACTERS) return undefined;
   const entry = text.trim();

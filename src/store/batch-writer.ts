@@ -10,7 +10,7 @@ interface BatchedRecord<T> {
   settled: RecordSettled | undefined;
 }
 
-export interface BatchWriterOptions<T> {
+interface BatchWriterOptions<T> {
   append: (records: T[]) => Promise<void>;
   /** Records in one append. */
   batchCount: number;
@@ -36,27 +36,11 @@ const RETRY_MS = 1_000;
 /** Records above `keptCount` before the oldest are dropped. */
 const SLACK = 1_000;
 
-export type BatchWriter<T> = ReturnType<typeof createBatchWriter<T>>;
-
 /**
  * Collects records and appends many with one write. Records that a full disk refuses are kept, up to a number, and tried
  * again. Records that are refused for another reason would be refused again and again, so they are lost.
  */
-export function createBatchWriter<T>(options: BatchWriterOptions<T>) {
-  const batches = new RecordBatches(options);
-  return {
-    /** `settled` learns that the record is durable, or that the disk refuses it; it is kept then and tried again. */
-    add: (record: T, settled?: RecordSettled) => batches.add(record, settled),
-    /** Number of records that aren't written yet. */
-    waiting: () => batches.pendingCount,
-    /** Writes the waiting records now. Refused ones are kept. */
-    flush: () => batches.flush(),
-    /** Writes the waiting records, and every later one at once. Records that the disk refuses now are lost. */
-    close: () => batches.close(),
-  };
-}
-
-class RecordBatches<T> {
+export class BatchWriter<T> {
   private readonly options: BatchWriterOptions<T>;
   private pending: BatchedRecord<T>[] = [];
   private writing: Promise<void> | undefined;
@@ -70,6 +54,7 @@ class RecordBatches<T> {
     this.options = options;
   }
 
+  /** `settled` learns that the record is durable, or that the disk refuses it; it is kept then and tried again. */
   add(record: T, settled?: RecordSettled): void {
     this.pending.push({ record, settled });
     if (this.pending.length >= this.options.keptCount + SLACK) this.dropOldest();
@@ -77,16 +62,19 @@ class RecordBatches<T> {
     else this.schedule();
   }
 
-  get pendingCount(): number {
+  /** Number of records that aren't written yet. */
+  waiting(): number {
     return this.pending.length;
   }
 
+  /** Writes the waiting records now. Refused ones are kept. */
   async flush(): Promise<void> {
     // A write under way may have begun before the last records came.
     await this.writing;
     await this.startWriting();
   }
 
+  /** Writes the waiting records, and every later one at once. Records that the disk refuses now are lost. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.flush();

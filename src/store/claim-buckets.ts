@@ -28,9 +28,7 @@ const MAX_DOING = 10_000;
 export const claimBuckets = (name: string): CollectionDeclaration<Bucket> => ({
   name,
   schema: Bucket,
-  version: 2,
-  // Platforms repeat what was handled for minutes only, so the claims of an older version are not missed.
-  upgrade: () => ({ entries: {} }),
+  version: 1,
   whenCorrupt: 'forget',
 });
 

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 
 export interface ClaimsDeclaration<T> {
-  /** Lower-case words with hyphens. */
   name: string;
   /** Schema of a thing's request, which is kept until the thing is done. JSON. */
   schema: z.ZodType<T>;
@@ -13,9 +12,8 @@ export interface ClaimsDeclaration<T> {
 /** Things to be done once, however often they are requested. One process at a time uses the claims of a name. */
 export interface Claims<T> {
   /**
-   * Claims a thing. Resolves to false if it is done or under way. Durable before it resolves. A `request` is kept until the
-   * thing is done; after a restart the thing is then refused until `left` has returned it. Without a request it may be done
-   * again after a restart.
+   * False if it is done or under way. A `request` is kept until the thing is done; after a restart it is refused until `unfinished`
+   * has returned it. Without one it may be done again then.
    */
   claim(id: string, request?: T): Promise<boolean>;
   /** Marks a thing as done: it is refused for `keptMs`, and its request is deleted. */

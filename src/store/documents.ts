@@ -12,13 +12,12 @@ export function assertId(id: string): void {
   }
 }
 
-/** A version that stands for all: documents are `VersionedDocument`s then, to move them without their declaration. */
+/** Documents of this version are `VersionedDocument`s, to move them without their declaration. */
 export const ANY_VERSION = Number.POSITIVE_INFINITY;
 
 export type VersionedDocument = z.infer<typeof VersionedDocument>;
 export const VersionedDocument = z.object({ version: z.int(), document: z.unknown() });
 
-/** A document in the form in which it is stored. */
 export function storedForm<T>(
   { version }: CollectionDeclaration<T>,
   document: T,
@@ -39,11 +38,7 @@ export function readDocument<T>(
       `A document of '${declaration.name}' has version ${version}, but this program knows only versions up to ${declaration.version}. Start the newer program that wrote it, or restore an older backup.`,
     );
   }
-  const current =
-    version < declaration.version && declaration.upgrade
-      ? declaration.upgrade(document, version)
-      : document;
-  const result = declaration.schema.safeParse(current);
+  const result = declaration.schema.safeParse(document);
   if (!result.success) {
     throw new Error(`it does not fit its schema: ${z.prettifyError(result.error)}`);
   }

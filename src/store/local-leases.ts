@@ -13,13 +13,9 @@ export const LEASES: CollectionDeclaration<LastFence> = {
   whenCorrupt: 'refuse',
 };
 
-/**
- * Leases of the only process on a store. A lease is held until its release or the end of the process. Its fence is stored
- * before the lease is handed out.
- */
 export type LocalLeases = ReturnType<typeof createLocalLeases>;
 
-/** `settle` waits for everything that was begun under a lease, before somebody else gets it. */
+/** Leases of the only process on a store. `settle` waits for everything that was begun under a lease, before someone else gets it. */
 export function createLocalLeases(
   fences: Collection<LastFence>,
   settle: (lease: Lease) => Promise<void>,

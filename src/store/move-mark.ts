@@ -3,10 +3,7 @@ import { StateMovedError } from './errors.ts';
 import type { Store } from './store.ts';
 
 /**
- * A mark on state that the program must not use.
- *
- * - `copying`: `move-state` is writing a copy here, or was killed. A finished run removes the mark.
- * - `moved`: the state was moved from here to another place, once the copy there was complete.
+ * Marks state that the program must not use: an unfinished copy, until a run finishes it, or state that was moved away.
  */
 export type StateMark = z.infer<typeof StateMark>;
 export const StateMark = z.discriminatedUnion('state', [

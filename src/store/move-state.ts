@@ -5,10 +5,9 @@ import { StateMovedError } from './errors.ts';
 import { capitalized, type MovableStore } from './move-mark.ts';
 import type { Collection, Journal, JournalRecord, KeyedChanges, Store } from './store.ts';
 
-/** Items that are written side by side. */
 const WRITE_COUNT = 500;
 
-/** The number of items, and the sum of their hashes, which is the same in any order. */
+/** Their number, and the sum of their hashes, which is the same in any order. */
 export interface Digest {
   count: number;
   sum: string;
@@ -16,7 +15,6 @@ export interface Digest {
 
 const SUM_BITS = 256;
 
-/** One collection, journal or other kind of state, opened on both sides. */
 export interface StatePart {
   /** For the summary, for example `documents`. */
   kind: string;
@@ -73,9 +71,8 @@ export async function* compareState(parts: readonly StatePart[]): AsyncGenerator
 }
 
 /**
- * Moves all parts, except the ones that are the same already, so a killed run is continued. Yields each part once it is the
- * same on both sides, and nothing if an earlier run has moved everything. From the end on, programs use `to` and refuse
- * `from`. Until then they use at most `from`.
+ * Moves all parts that aren't the same already, so a killed run is continued. Yields each part once it is the same on both sides, and
+ * nothing if everything was moved before. From the end on, programs use `to` and refuse `from`.
  */
 export async function* moveState(
   from: MovableStore,

@@ -1,25 +1,17 @@
-/**
- * Observations of many monitors over a few days: too many for documents, and read by monitor and time, which journals
- * can't. Their owner knows the meaning of a row.
- */
+/** Results of checks over a few days: too many for documents, and read by monitor and time, which journals can't. */
 export interface Series {
-  /**
-   * Resolves once all rows are durable, to the rows that were refused because another row has their monitor and slot.
-   * May be called twice with the same rows.
-   */
+  /** Resolves to the rows that were refused because another row has their slot. May be called twice with the same rows. */
   append<T extends SeriesRow>(rows: readonly T[]): Promise<T[]>;
-  /** The newest rows of a monitor by their slots, oldest first: only kinds from `minKind` on, and slots before `beforeMs`. */
+  /** The newest rows by their slots, oldest first: only kinds from `minKind` on, and slots before `beforeMs`. */
   newest(
     monitor: string,
     asked: { count: number; minKind?: number; beforeMs?: number },
   ): Promise<SeriesRow[]>;
   /** The rows with `fromMs <= slot < toMs` of each of these monitors, oldest first. */
   between(ranges: readonly SeriesRange[]): Promise<SeriesRow[]>;
-  /** Monitors that have rows, in batches. */
   monitors(): AsyncIterable<string[]>;
   /** Starts of the hours in which something happened, Unix time in milliseconds, in order. */
   hours(): Promise<number[]>;
-  /** Removes all rows of a monitor. */
   forget(monitor: string): Promise<void>;
   /** Drops what is older, in whole days: rows of the day of `beforeMs` stay. */
   prune(beforeMs: number): Promise<void>;

@@ -1,14 +1,12 @@
 /** Amounts of the last `windowMs`. Times come from a clock that never goes back, milliseconds. */
 export type SlidingWindow = ReturnType<typeof createSlidingWindow>;
 
-/** Entries that have left are cut off when there are so many, and no fewer than are still there. */
+/** Expired entries are cut off when there are this many, and no fewer than others. */
 const MAX_LEFT = 1_000;
 
 /**
- * A true sliding window: what is added counts for `windowMs` to the millisecond, and then not. Each addition is entered
- * once and leaves once, so the cost of one does not grow with how many there are.
- * With `stepMs`, what comes within one step is one entry and counts until the step's end has left: up to a step longer, never
- * shorter. That bounds the memory by `windowMs / stepMs` entries, however much is added.
+ * An addition counts for `windowMs` to the millisecond. Each is entered and removed once, so cost doesn't grow with their number.
+ * With `stepMs`, additions of one step are one entry that counts up to a step longer, which bounds the memory.
  */
 export function createSlidingWindow(
   windowMs: number,

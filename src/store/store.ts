@@ -4,8 +4,8 @@ import type { UsageBooks } from './usage.ts';
 import type { Windows, WindowsDeclaration } from './windows.ts';
 
 /**
- * Durable state. The engines `lowdb/`, `postgres/` and `memory/` (for tests) pass one contract test. Everything that was
- * acknowledged survives kill -9 and power loss, except in memory. A name is opened once, at the start.
+ * Durable state: everything that was acknowledged survives kill -9 and power loss. All engines pass one contract test. A name is
+ * opened once, at the start.
  */
 export interface Store {
   collection<T>(declaration: CollectionDeclaration<T>): Collection<T>;
@@ -15,19 +15,13 @@ export interface Store {
   sharedValues<T>(declaration: SharedValuesDeclaration<T>): Promise<SharedValues>;
   /** Takes the lease, or resolves to `undefined` while another holder has it. */
   lease(name: string): Promise<Lease | undefined>;
-  /**
-   * The store for the holder of a lease: every name can be opened again under each lease, and writes reject with
-   * `LeaseLostError` once the lease isn't held.
-   */
+  /** The store for the holder of a lease. Its writes reject with `LeaseLostError` once the lease isn't held. */
   under(lease: Lease): Store;
-  /**
-   * Competes for the parts of a whole, numbered from 0. Each part has one holder. Processes that compete hold about the same
-   * number of parts, and take over the parts of a dead one.
-   */
+  /** Competes for the parts of a whole, numbered from 0. Processes hold about the same number, and take over the parts of a dead one. */
   leases(kind: string, count: number, holder: PartHolder): LeaseGroup;
   claims<T>(declaration: ClaimsDeclaration<T>): Claims<T>;
   windows(declaration: WindowsDeclaration): Windows;
-  /** Usage of keys, if the engine has tables for it. Other engines keep it in a journal and documents. */
+  /** Usage of keys, if the engine has tables for it. */
   usage?(clocks: { unixMs: () => number; steadyMs: () => number }): UsageBooks;
   /** Unix time by the clock that all processes share, read after the call. */
   sharedNowMs?(): Promise<number>;
@@ -55,17 +49,11 @@ export type OpenedByName = Pick<
   'collection' | 'journal' | 'keyed' | 'sharedValues' | 'claims' | 'windows'
 >;
 
-/**
- * The key of the stored data. It is kept next to the data, so that a backup of everything includes it, while a single
- * leaked file reveals no secret.
- */
+/** The key of the stored data, next to it: a backup includes it, and a single leaked file reveals no secret. */
 export interface StoreKey {
   /** The location, for people. */
   readonly place: string;
-  /**
-   * Resolves to `missing` before the first key is created, or if it is lost, and to `given up` after an operator declared it
-   * lost. Throws `CorruptDocumentError` if it is damaged.
-   */
+  /** `missing` before the first key, or if it is lost; `given up` after an operator declared it lost. Throws `CorruptDocumentError`. */
   read(): Promise<{ key: string } | 'missing' | 'given up'>;
   /** Reads the key, or creates it durably. */
   make(): Promise<string>;
@@ -77,14 +65,9 @@ export interface CollectionDeclaration<T> {
   /** Lower-case words with hyphens. */
   name: string;
   schema: z.ZodType<T>;
-  /** Counts up when older documents don't fit the schema any more. */
+  /** Counts up when older programs can't read new documents; they refuse them. */
   version: number;
-  /** Converts a document of an older version; the result must fit the schema. */
-  upgrade?: (old: unknown, fromVersion: number) => unknown;
-  /**
-   * If a document and its previous version are unreadable, `refuse` rejects every use of it with `CorruptDocumentError`
-   * (keys, monitors, alerts), and `forget` treats it as never written (conversations).
-   */
+  /** For a document whose versions are all unreadable: `refuse` rejects with `CorruptDocumentError`, `forget` treats it as never written. */
   whenCorrupt: 'refuse' | 'forget';
 }
 
@@ -100,22 +83,19 @@ export interface Collection<T> {
    */
   update(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
   /**
-   * Like `update`, for data that people want deleted: once it resolves, no earlier version, damaged copy or half-written file
-   * holds the old content. A kill leaves all of it or nothing. It costs more than `update`, which does the same when it
-   * deletes a document.
+   * Like `update`, for data that people want deleted: once it resolves, no version, damaged copy or half-written file holds the old
+   * content. A kill leaves all of it or nothing.
    */
   erase(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
   /** Erases all documents that fit, and all damaged copies, because nobody can tell what they hold. */
   eraseAll(fits: (id: string, document: T) => boolean): Promise<void>;
   /**
-   * Calls `onChange` with every document before it resolves, and with every later change of any process, to keep a copy
-   * in memory. A change of this process arrives before its update resolves, a change of another one moments later;
-   * several in a row may arrive as one. A collection has one follower.
+   * Calls `onChange` with every document before it resolves, and with every later change: one of this process before its update
+   * resolves, one of another process moments later. A collection has one follower.
    */
   follow(onChange: (changed: Array<ChangedDocument<T>>) => void): Promise<Following>;
 }
 
-/** A document that changed; `undefined` if it was deleted. */
 export interface ChangedDocument<T> {
   id: string;
   document: T | undefined;
@@ -151,12 +131,11 @@ export interface Journal<T extends JournalRecord> {
   /** Deletes all records whose append has resolved, for good. */
   clear(): Promise<void>;
   /**
-   * Replaces each record whose append has resolved by the result of `change`: `undefined` deletes it, the same object
-   * keeps it, and a changed one keeps its day. Afterwards no file holds the old content. Records without any of the
-   * texts of `mentioning` aren't read. Unreadable records are deleted, because nobody can tell what they hold.
+   * Replaces each record by the result of `change`, which may run twice: `undefined` deletes it, the same object keeps it, a changed
+   * one keeps its day. Afterwards no file holds the old content, nor unreadable records. Records without any text of `mentioning`
+   * aren't read.
    */
   erase(
-    /** May run more than once. */
     change: (record: T) => T | undefined,
     options?: { mentioning?: readonly string[] },
   ): Promise<void>;
@@ -175,7 +154,6 @@ export type KeyedChanges<T> = ReadonlyMap<string, T | undefined>;
 
 /** A durable map that is held in memory and changes a little at a time. One process at a time uses it. */
 export interface Keyed<T> {
-  /** All items as last stored. Values are frozen. */
   items(): ReadonlyMap<string, T>;
   /** Stores all changes or none of them. A write costs as much as it changes. */
   write(changes: KeyedChanges<T>): Promise<void>;
@@ -184,9 +162,8 @@ export interface Keyed<T> {
 }
 
 /**
- * Values that live in the memory of every process and change all the time. The store asks for a value when it writes it.
- * When another process has stored a newer one, the store passes that to `onStored`, which applies its own changes to it, and
- * asks again.
+ * Values that live in the memory of every process. The store asks for a value when it writes it. A newer one of another process is
+ * passed to `onStored`, which applies its own changes to it.
  */
 export interface SharedValuesDeclaration<T> {
   /** Lower-case words with hyphens. */
@@ -211,10 +188,7 @@ export interface SharedValues {
   save(id: string): Promise<void>;
   /** Other processes see the current value soon. It needn't survive a restart. */
   saveLater(id: string): void;
-  /**
-   * Resolves once all values that other processes have saved were passed to `onStored`, with `notes` also the ones of
-   * `saveLater`. `undefined` if there are no other processes.
-   */
+  /** Resolves once all values that others have saved were passed on, with `notes` also the ones of `saveLater`; `undefined` if alone. */
   catchUp(options?: { notes?: boolean }): Promise<void> | undefined;
   /** Soon nothing of the value is stored. */
   delete(id: string): void;
@@ -230,7 +204,6 @@ export interface SharedExtras {
   all(): AsyncIterable<ReadonlyMap<string, unknown>>;
 }
 
-/** The calls come one after another. */
 export interface PartHolder {
   /** The last holder of the `abandoned` ones died, so its latest work may be stored nowhere. */
   taken(parts: readonly number[], abandoned: ReadonlySet<number>): void | Promise<void>;
@@ -242,11 +215,9 @@ export interface PartHolder {
 
 export interface LeaseGroup {
   holds(part: number): boolean;
-  /** Number of parts held now. */
   count(): number;
   /** A process that can't do the work, for example without a network, releases all parts unless nobody else wants them. */
   setAble(able: boolean): void;
-  /** Releases all parts. */
   close(): Promise<void>;
 }
 

@@ -1,24 +1,23 @@
 import type { Awaitable } from './awaitable.ts';
 import type { WindowView } from './windows.ts';
 
-/** In what is stored an end may be its place in this list, so new ones are added at its end. */
+/** Stored ends are places in this list, so new ones are added at its end. */
 export const ENDS = ['complete', 'client_gone', 'upstream_error', 'refused'] as const;
 
 /** How a request ended. */
 export type RequestEnd = (typeof ENDS)[number];
 
-/** One request of a key holder; nothing of what was asked or answered. */
+/** One request; nothing of its question or answer. */
 export interface UsageRecord {
-  /** When the request ended, so that a day's records are complete soon after the day; it came `latencyMs` earlier. */
+  /** Time when the request ended; it came `latencyMs` earlier. */
   atMs: number;
   keyId: string;
-  /** Id of the catalog, as asked for; absent when the request named none that exists. */
+  /** Id of the catalog; absent if the request named none that exists. */
   model?: string;
   /** The provider that answered, or the last one that was asked. */
   provider?: string;
   promptTokens: number;
   completionTokens: number;
-  /** The tokens are our estimate, because the provider told none. */
   estimated: boolean;
   latencyMs: number;
   firstTokenMs?: number;
@@ -38,19 +37,18 @@ export interface UsageCounts extends Record<RequestEnd, number> {
   estimated: number;
 }
 
-/** Counts of one day of the UTC calendar, such as `2026-12-01`. */
+/** Counts of one UTC day, such as `2026-12-01`. */
 export interface UsageRow extends UsageCounts {
   day: string;
 }
 
-/** Which rows: of one key or all; from and to days that are included, both today when absent. */
+/** Both days are included; by default today. */
 export interface UsageQuery {
   keyId?: string;
   fromDay?: string;
   toDay?: string;
 }
 
-/** Used tokens of a key, and tokens reserved for its requests under way. */
 export interface Spending {
   /** Tokens of the last minute, by the steady clock of this process. */
   minute: WindowView;
@@ -60,14 +58,12 @@ export interface Spending {
   reserved: number;
 }
 
-/** Tokens that a key may use; a limit that is absent is none. */
 export interface TokenLimits {
   tokensPerMinute?: number;
   tokensPerDay?: number;
   tokensPerMonth?: number;
 }
 
-/** Tokens that are set aside for one request. */
 export interface Hold {
   /** Empty where it needs none. */
   readonly id: string;
@@ -83,13 +79,13 @@ export interface Reservation {
 
 /** Usage of all processes together, and reserved tokens. */
 export interface UsageBooks {
-  /** The present moment, Unix time; it never goes back to a day before. */
+  /** Unix time that never goes back to an earlier day. */
   nowMs(): number;
   /** Enters a request that has ended, in place of what was set aside for it; stored a moment later. */
   addRequest(record: UsageRecord, hold?: Hold): void;
   /**
-   * Sets tokens aside if they fit into the limits, in place of `before`. It holds until the request is entered or the hold is
-   * given back, or this process lives no more.
+   * Reserves tokens in place of `before` if they fit into the limits, until the request is entered, the hold is given back, or this
+   * process is dead.
    */
   reserve(
     keyId: string,
@@ -108,11 +104,9 @@ export interface UsageBooks {
   replaceDays(rows: readonly UsageRow[]): Promise<void>;
   /** Removes what is older than is kept. */
   tidy(): Promise<void>;
-  /** Number of requests that aren't stored yet. */
   waiting(): number;
   /** Stores the waiting requests. */
   close(): Promise<void>;
 }
 
-/** Days that usage is kept: a year to compare with, and some. */
 export const USAGE_KEPT_DAYS = 400;

@@ -2,7 +2,6 @@ import type { Awaitable } from './awaitable.ts';
 import type { SlidingWindow } from './sliding-window.ts';
 
 export interface WindowsDeclaration {
-  /** Lower-case words with hyphens. */
   name: string;
   /** At most an hour: PostgreSQL deletes windows that were unused for that long. */
   windowMs: number;
@@ -12,17 +11,12 @@ export interface WindowsDeclaration {
   steadyMs?: () => number;
 }
 
-/**
- * Sliding windows, one for each `who`: none ever holds more than its limit, in whatever processes it is taken from. Answers
- * are there at once where they are in memory; elsewhere they may reject with `StoreUnavailableError`.
- */
+/** One window for each `who`, which never holds more than its limit, in all processes together. May reject with `StoreUnavailableError`. */
 export interface Windows {
   /** Counts one of `who` while the window holds less than `limit`. */
   take(who: string, limit: number): Awaitable<Taken>;
-  /** Counts it no more, as if it had never been. */
   takeBack(who: string, taken: Taken): Awaitable<void>;
   look(who: string): Awaitable<WindowView>;
-  /** The last known value in this process. */
   known(who: string): WindowView | undefined;
 }
 

@@ -165,14 +165,6 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     expect(of(judged(standby), 'Database')).toMatch(/^problem: .*a standby.*primary/);
   });
 
-  test('doctor reports a PostgreSQL version that is too old', async () => {
-    const { server: found, ...known } = await (await ownDatabase()).facts();
-    const old = { ...found, version: '14.9', versionNumber: 140_009 };
-    expect(of(judged({ ...known, server: old }), 'Database')).toMatch(
-      /^problem: This is PostgreSQL 14\.9, .* 15 or newer\. Upgrade/,
-    );
-  });
-
   test('doctor warns of a distant database', async () => {
     const { findings, url } = await ownDatabase();
     const far = await startProxy(url, { passesNotifications: true, delayMs: 30 });
@@ -207,25 +199,12 @@ describe.skipIf(!server)('The doctor finds a database', () => {
   });
 
   test('doctor reports a database with too few connections', async () => {
-    const { findings, name, as, query: ask } = await ownDatabase();
+    const { findings } = await ownDatabase();
     const connections = async (options: Parameters<typeof findings>[0] = {}) =>
       of(await findings(options), 'Database connections');
     expect(await connections()).toMatch(/^ok: \d+ of 300 in use, 3 reserved; .* up to 12$/);
     expect(await connections({ poolSize: 400 })).toMatch(
       /^warning: .*one more process needs up to 402.*Raise max_connections/,
-    );
-    const user = await ownUser();
-    await ask(`alter role ${user} connection limit 8`);
-    await ask(`grant create on database ${name} to ${user}`);
-    expect(await connections({ url: as(user) })).toMatch(
-      new RegExp(
-        `^warning: .*up to 12 connections, but ${user} is limited to 8.*alter role ${user}`,
-      ),
-    );
-    await ask(`alter role ${user} connection limit -1`);
-    await ask(`alter database ${name} connection limit 9`);
-    expect(await connections({ url: as(user) })).toMatch(
-      /^warning: .*is limited to 9.*alter database/,
     );
   });
 

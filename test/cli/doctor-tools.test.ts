@@ -6,6 +6,7 @@ import { checkToolServers } from '../../src/cli/doctor-tools.ts';
 import { startRawToolServer, startToolServer } from '../fakes/tool-server.ts';
 import { otherServer, startBotWithTools, untilOffered } from '../helpers/bot/other-tools.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { folderOfFiles } from '../helpers/test-store.ts';
 
 const LOOK = { name: 'look', annotations: { readOnlyHint: true } };
 
@@ -78,7 +79,7 @@ test('a server that does not is a problem, with what to look at and without its 
 
 test('what changed since the program saw it is told, and nothing is written', async () => {
   const server = await startToolServer({ tools: [LOOK] });
-  const folder = await temporaryFolder();
+  const folder = await folderOfFiles();
   const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: ['look'] })], {
     folder,
   });

@@ -20,15 +20,12 @@ const question: ChatRequest = {
   messages: [{ role: 'user', content: 'Why is the sky blue?' }],
 };
 
-async function start(
-  options: ModelProviderOptions & { stallMs?: number; answerTimeoutMs?: number } = {},
-) {
+async function start(options: ModelProviderOptions & { answerTimeoutMs?: number } = {}) {
   const provider = await startModelProvider(options);
   const client = createGatewayClient({
     baseUrl: provider.url,
     apiKey: provider.apiKey,
-    ...(options.stallMs && { stallMs: options.stallMs }),
-    ...(options.answerTimeoutMs && { answerTimeoutMs: options.answerTimeoutMs }),
+    answerTimeoutMs: options.answerTimeoutMs,
   });
   onTestFinished(async () => {
     await client.close();
@@ -102,10 +99,8 @@ describe('the gateway client', () => {
     [{ kind: 'reset' }, NetworkError, /lost its connection/, ''],
     [{ kind: 'status', status: 500 }, StatusError, /^Fault 500\.$/, ''],
     [{ kind: 'html' }, ContractError, /text\/html instead of a stream/, ''],
-    [{ kind: 'hang-before-headers' }, TimeoutError, /did not begin to answer within 2 s/, ''],
-    [{ kind: 'hang-after-headers' }, TimeoutError, /nothing new for 2 s/, ''],
-    [{ kind: 'only-pings', everyMs: 50 }, TimeoutError, /nothing new for 2 s/, ''],
-    [{ kind: 'stall', afterChunks: 2 }, TimeoutError, /nothing new for 2 s/, 'one two'],
+    [{ kind: 'hang-before-headers' }, TimeoutError, /did not answer within 2 s/, ''],
+    [{ kind: 'stall', afterChunks: 2 }, TimeoutError, /did not answer within 2 s/, 'one two'],
     [{ kind: 'no-reason' }, StreamCutError, /ended its answer early/, 'one two three'],
     [{ kind: 'half-line' }, StreamCutError, /ended its answer early/, 'one two three'],
     [{ kind: 'half-character' }, StreamCutError, /ended its answer early/, 'one two three'],
@@ -123,7 +118,8 @@ describe('the gateway client', () => {
     'ends a stream with %j in bounded time, with the right error and what came before',
     async (fault, kind, message, text) => {
       // Long enough for everything before a stall, on a busy machine too.
-      const { provider, client } = await start({ stallMs: kind === TimeoutError ? 2_000 : 45_000 });
+      const answerTimeoutMs = kind === TimeoutError ? 2_000 : 45_000;
+      const { provider, client } = await start({ answerTimeoutMs });
       provider.answerWith(['one', ' two', ' three']);
       provider.failWith(fault);
       const outcome = await read(client.stream(question));
@@ -162,20 +158,6 @@ describe('the gateway client', () => {
     expect(error?.message).toMatch(/did not answer within 3 s/);
     expect(text).toMatch(/^ and and/);
     await eventually(() => provider.calls[0]?.aborted);
-  });
-
-  test('does not treat a slow reader as a stalled stream', async () => {
-    const stallMs = 2_000;
-    const { provider, client } = await start({ stallMs });
-    provider.answerWith(['one', ' two', ' three']);
-    let text = '';
-    for await (const chunk of client.stream(question)) {
-      // Once is enough.
-      const untilMs = performance.now() + (text === 'one' ? 1.2 * stallMs : 0);
-      await eventually(() => performance.now() > untilMs);
-      text += textOf(chunk);
-    }
-    expect(text).toBe('one two three');
   });
 
   const plainFaults: Array<[Fault, new (...args: never[]) => Error, RegExp]> = [

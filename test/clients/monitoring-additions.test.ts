@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { StatusError } from '../../src/clients/errors.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { addedPath } from '../../src/contracts/monitoring-additions.ts';
-import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { startService } from '../helpers/monitoring/service.ts';
@@ -97,30 +96,4 @@ test('incidents of a time are read of one monitor and of all, with how many they
   const none = { incidents: [], total: 0, complete: true };
   expect(await client.incidentList({ to: from })).toEqual(none);
   expect(await client.incidentList({ monitor: id, to: from })).toEqual(none);
-});
-
-test('incidents of a service that does not say whether they are complete are not', async () => {
-  const { url } = await startWebTarget((_, response) => {
-    response.setHeader('content-type', 'application/json');
-    response.end('{"incidents":[]}');
-  });
-  const client = createMonitoringClient({ baseUrl: url, apiKey: 'a-key' });
-  onTestFinished(() => client.close());
-  const unsure = { incidents: [], total: 0, complete: false };
-  expect(await client.incidentList({})).toEqual(unsure);
-  expect(await client.incidentList({ monitor: 'mon_1' })).toEqual(unsure);
-});
-
-test('an addition that the service does not have is a 404 whose error names the call without its query', async () => {
-  const service = await startMonitoringService();
-  const client = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
-  onTestFinished(async () => {
-    await client.close();
-    await service.close();
-  });
-  service.failWith({ kind: 'status', status: 404, body: '' });
-  await expect(client.list()).rejects.toThrow(
-    `GET ${service.url}/api/v1/public/monitors answered 404.`,
-  );
-  await expect(client.show('mon_1')).rejects.toMatchObject({ status: 404 });
 });

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createToolServer, type ToolServer } from '../../src/clients/tool-server.ts';
 import {
@@ -46,9 +45,6 @@ async function fails(misbehave: Misbehave, limits: { callMs?: number } = {}) {
 
 /** Wait for something that must not arrive. */
 const SHORT_MS = 500;
-
-/** After which a server that closes a stream wants to be asked for the rest. */
-const RETRY_MS = 100;
 
 /** Does something with calls of tools alone. */
 const onCall =
@@ -131,28 +127,6 @@ test('a call whose events the server closes in order to be polled is resumed aft
   await eventually(() => isClosed);
 });
 
-test('a call that is over is not resumed any more', async () => {
-  let isOver = false;
-  let late = 0;
-  const { client, failure } = await fails(
-    async ({ method }, response, request) => {
-      if (method === 'tools/list' && isOver) await pause(5 * RETRY_MS);
-      if (request.method !== 'GET' && method !== 'tools/call') return undefined;
-      if (isOver) late += 1;
-      beginEvents(response);
-      response.end(`id: 1\nretry: ${RETRY_MS}\ndata: \n\n`);
-      return true;
-    },
-    { callMs: SHORT_MS },
-  );
-  isOver = true;
-  expect(failure.message).toBe('fake did not answer within 0.5 s.');
-  // Long enough for several more.
-  await client.list();
-  // One may have been under way.
-  expect(late).toBeLessThanOrEqual(1);
-});
-
 test('gives a session back when it is closed', async () => {
   const methods: Array<string | undefined> = [];
   const server = await startRawToolServer(({ method }, response, request) => {
@@ -195,16 +169,6 @@ test.each<[string, Misbehave, RegExp]>([
     /fake did not answer within 0\.5 s\./,
   ],
   [
-    'sends bytes for ever that are no event',
-    (_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const sending = setInterval(() => response.write('x'.repeat(50_000)), 1);
-      response.once('close', () => clearInterval(sending));
-      return true;
-    },
-    /fake sent more than 1 MB at once\./,
-  ],
-  [
     'dies in mid-answer',
     (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -215,31 +179,10 @@ test.each<[string, Misbehave, RegExp]>([
     /fake lost its connection: /,
   ],
   [
-    'dies in the middle of its events',
-    (_, response) => {
-      beginEvents(response)({
-        method: 'notifications/message',
-        params: { level: 'info', data: 'x' },
-      });
-      setTimeout(() => response.destroy(), 10);
-      return true;
-    },
-    /fake lost its connection: /,
-  ],
-  [
     'ends its events without an answer',
     (_, response) => {
       beginEvents(response);
       response.end();
-      return true;
-    },
-    /fake ended its answer early\./,
-  ],
-  [
-    'ends events that could be gone on with elsewhere',
-    (_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end('id: 1\nretry: 1\ndata: \n\n');
       return true;
     },
     /fake ended its answer early\./,
@@ -290,15 +233,6 @@ test.each<[string, Misbehave, RegExp]>([
     /fake sent an answer that breaks the protocol\./,
   ],
   [
-    'answers with what is no JSON',
-    (_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end('{oops');
-      return true;
-    },
-    /fake sent an answer that breaks the protocol\./,
-  ],
-  [
     'answers with a result of the wrong shape',
     ({ id }, response) => {
       answerJson(response, { id, result: { content: 'x' } });
@@ -307,28 +241,12 @@ test.each<[string, Misbehave, RegExp]>([
     /fake sent an answer that breaks the protocol\./,
   ],
   [
-    'redirects to itself for ever',
-    (_, response, request) => {
-      response.writeHead(307, { location: request.url ?? '' }).end();
-      return true;
-    },
-    /fake answered with status 307\./,
-  ],
-  [
     'fails',
     (_, response) => {
       response.writeHead(500).end('Traceback: password=hunter2');
       return true;
     },
     /^fake answered with status 500\.$/,
-  ],
-  [
-    'is busy',
-    (_, response) => {
-      response.writeHead(429).end();
-      return true;
-    },
-    /^fake answered with status 429\.$/,
   ],
 ])('a call of a server that %s ends with a sentence', async (_, misbehave, said) => {
   const { failure } = await fails(
@@ -489,28 +407,6 @@ test.each(['sampling/createMessage', 'elicitation/create', 'roots/list'])(
   },
 );
 
-test('a server without handshakes that asks for more before it answers is given nothing', async () => {
-  const ask = {
-    method: 'elicitation/create',
-    params: { message: 'Your password?', requestedSchema: { type: 'object', properties: {} } },
-  };
-  const server = await startRawToolServer(({ id, method }, response) => {
-    const results: Record<string, object> = {
-      'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
-      'tools/call': { inputRequests: { a: ask } },
-    };
-    const resultType = method === 'tools/call' ? 'input_required' : 'complete';
-    const more = { ttlMs: 0, cacheScope: 'private' };
-    answerJson(response, { id, result: { ...results[method], ...more, resultType } });
-    return true;
-  });
-  const call = clientOf(server).call({ name: 'look', inputSchema: {} }, {});
-  await expect(call).rejects.toThrow(
-    'fake asked for input from a person or a model, which is not supported.',
-  );
-  expect(server.messages.map(({ method }) => method)).toEqual(['server/discover', 'tools/call']);
-});
-
 test('a server that asks without end is not answered without end', async () => {
   let send: ReturnType<typeof beginEvents> | undefined;
   let called: RawMessage['id'];
@@ -575,28 +471,6 @@ test.each([401, 403])('a %i that names where to log in begins no login', async (
   expect(elsewhere.headers).toEqual([]);
   // For the list and for the call, each once.
   expect(server.messages).toHaveLength(2);
-});
-
-test('the token of one server is never seen by another', async () => {
-  const [a, b] = [
-    await startToolServer({ tools: [LOOK] }),
-    await startToolServer({ tools: [LOOK] }),
-  ];
-  const [ofA, ofB] = [
-    clientOf(a, { token: 'Bearer aaaaaaaa' }),
-    clientOf(b, { token: 'Bearer bbbbbbbb' }),
-  ];
-  await Promise.all([ofA.list(), ofB.list()]);
-  await Promise.all([
-    ofA.call({ name: 'look', inputSchema: {} }, {}),
-    ofB.call({ name: 'look', inputSchema: {} }, {}),
-  ]);
-  expect(new Set(a.headers.map(({ authorization }) => authorization))).toEqual(
-    new Set(['Bearer aaaaaaaa']),
-  );
-  expect(new Set(b.headers.map(({ authorization }) => authorization))).toEqual(
-    new Set(['Bearer bbbbbbbb']),
-  );
 });
 
 test('a server that repeats its token gives it on to nobody', async () => {

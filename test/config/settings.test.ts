@@ -39,12 +39,6 @@ describe('settings', () => {
     expect(settings.mcpWrites).toBe(false);
   });
 
-  test('let assistants change something where they say so in so many words', () => {
-    expect(readSettings({ MCP_WRITES: 'true' }).mcpWrites).toBe(true);
-    expect(readSettings({ MCP_WRITES: 'false' }).mcpWrites).toBe(false);
-    expect(problemsOf({ MCP_WRITES: 'some' })).toMatch(/^MCP_WRITES: /);
-  });
-
   test('name the Alertmanagers where silences may be made, and keep their passwords secret', () => {
     const urls = 'http://a.example:9093/, https://user:hunter2@b.example/am';
     const settings = readSettings({ ALERTMANAGER_URL: urls });
@@ -69,10 +63,6 @@ describe('settings', () => {
     expect(problemsOf({ ...elsewhere, ASKWATCH_ROLES: roles })).toContain(
       'MONITORS_FILE: unset it, or add monitoring to ASKWATCH_ROLES',
     );
-  });
-
-  test('an empty variable counts as not set', () => {
-    expect(readSettings({ PORT: '', SLACK_BOT_TOKEN: ' ' })).toEqual(readSettings({}));
   });
 
   test('are read into the shape the program uses', () => {

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readToolServers } from '../../src/app/settings.ts';
-import { secretsOf } from '../../src/clients/tool-server.ts';
+import { secretsOf } from '../../src/clients/tool-server-values.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 async function fileOf(content: unknown): Promise<string> {

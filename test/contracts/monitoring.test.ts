@@ -167,10 +167,6 @@ describe('creating a monitor', () => {
     expect(verdict({ ...base, check_type, config })).toBe(expected);
   });
 
-  test('a KEYWORD monitor without settings lacks its keyword', () => {
-    expect(verdict({ ...base, check_type: 'KEYWORD' })).toBe('config');
-  });
-
   test('spaces around a name and a target are not part of them', () => {
     const made = MonitorCreate.parse({
       name: ' Shop ',

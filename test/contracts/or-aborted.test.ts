@@ -17,12 +17,6 @@ test('what is waited for ends with the abort, and its own failure later is nobod
   await pause(100);
 });
 
-test('what comes without an abort is given as it is', async () => {
-  const { signal } = new AbortController();
-  expect(await orAborted(Promise.resolve('here'), signal)).toBe('here');
-  await expect(orAborted(failing(), signal)).rejects.toThrow('too late to matter');
-});
-
 test('what comes too late is nothing, and a failure in time is one', async () => {
   expect(await orLate(Promise.resolve('here'), 60_000)).toBe('here');
   expect(await orLate(new Promise(() => {}), 10)).toBeUndefined();

@@ -86,16 +86,6 @@ test('a reader process ends with its signal, also while it waits for its turn', 
   await expect(busy).rejects.toThrow('gone');
 });
 
-test.runIf(process.platform === 'linux')(
-  'a reader process is the first that Linux ends when memory runs out',
-  async () => {
-    const { messages } = await run(
-      "await send((await import('node:fs')).readFileSync('/proc/self/oom_score_adj', 'utf8'));",
-    );
-    expect(messages).toEqual(['1000\n']);
-  },
-);
-
 test('a busy reader process ends when its parent is killed', async () => {
   let connections = 0;
   let ended = 0;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ErrorBody, ErrorCode } from '../../src/contracts/error.ts';
+import { ErrorBody } from '../../src/contracts/error.ts';
 import { DONE_EVENT, dataEvent, PING_COMMENT } from '../../src/contracts/server-sent-events.ts';
 
 test('an event is one data line and an empty line, whatever it carries', () => {
@@ -25,10 +25,4 @@ test('an error body needs its sentence and type, and leaves the rest open', () =
   expect(ErrorBody.safeParse({ error: 'No.' }).success).toBe(false);
   expect(ErrorBody.safeParse({ error: { type: 't' } }).success).toBe(false);
   expect(ErrorBody.safeParse({}).success).toBe(false);
-});
-
-test('no two error codes are the same word', () => {
-  const codes = Object.values(ErrorCode);
-  expect(new Set(codes).size).toBe(codes.length);
-  for (const code of codes) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
 });

@@ -2,13 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthentication } from '../../src/http/authentication.ts';
 import { openKeys } from '../../src/http/keys.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { runningServer } from '../helpers/http/running-server.ts';
-import { recordingLog } from '../helpers/recording-log.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { openTestStore } from '../helpers/test-store.ts';
 
 async function guarded(options: { trustedProxies?: readonly string[] } = {}) {
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });
+  const store = await openTestStore();
   onTestFinished(() => store.close());
   const keys = await openKeys(store, 'monitoring');
   const mine = await keys.create('mine');
@@ -136,7 +134,7 @@ test('behind a trusted proxy one flood holds up nobody else', async () => {
 });
 
 test('failed tries from many addresses of one IPv6 network are counted together', async () => {
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });
+  const store = await openTestStore();
   onTestFinished(() => store.close());
   const keys = await openKeys(store, 'monitoring');
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });

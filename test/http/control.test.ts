@@ -6,16 +6,16 @@ import { ErrorBody } from '../../src/contracts/error.ts';
 import { openControl } from '../../src/http/control.ts';
 import { controlSocket } from '../../src/http/control-socket.ts';
 import { openKeys } from '../../src/http/keys.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { openTestStore } from '../helpers/test-store.ts';
 
 const MadeKey = z.object({ id: z.string(), key: z.string() });
 
 async function startControl(usage?: (query: object) => Promise<unknown>) {
   const folder = await temporaryFolder();
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   const keys = {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),

@@ -10,7 +10,6 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createGuards } from '../../src/console/login/guards.ts';
 import { FORWARDED_HEADER, signForwarded } from '../../src/http/forwarded-header.ts';
 import type { BotAddress } from '../../src/http/forwarding.ts';
 import type { ServerKit } from '../../src/http/server.ts';
@@ -19,12 +18,6 @@ import { post, runningServer } from '../helpers/http/running-server.ts';
 import { holdRefused } from '../helpers/refused-port.ts';
 
 const SECRET = 'shared by all processes';
-
-/** More than all buffers between two ends hold. */
-const MANY_BYTES = 64 * 1024 * 1024;
-
-/** Bytes of a body that the kernel and Node buffer on two connections after its reader has stopped. */
-const HELD_BYTES = 24 * 1024 * 1024;
 
 /** The bot's address, as one process sees it. */
 function botAt(address: BotAddress) {
@@ -195,18 +188,6 @@ describe('a forwarded request', () => {
     expect(bodies).toEqual(['12345', '12345']);
   });
 
-  test('a forwarded request has no body if the client sent none', async () => {
-    const { standby, holder } = await twoProcesses(({ server }) => {
-      server.post('/bot/empty', async ({ body }) => ({ body: body ?? null }));
-    });
-    for (const { sendRaw } of [holder, standby]) {
-      const answer = await sendRaw(
-        'POST /bot/empty HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-      );
-      expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"body":null\}$/s);
-    }
-  });
-
   test('gets its answer with status, headers and body unchanged', async () => {
     const { standby } = await twoProcesses((kit) =>
       addBotRoute(kit, (_request, response) => {
@@ -236,35 +217,6 @@ describe('a forwarded request', () => {
     ]);
     expect(answer.headers).toMatchObject({ 'transfer-encoding': 'chunked' });
     expect(await textOf(answer)).toBe('one two');
-  });
-
-  test('an HTTP/1.0 client gets an answer without chunks', async () => {
-    const { standby } = await twoProcesses((kit) =>
-      addBotRoute(kit, (_request, response) => {
-        response.write('one ');
-        response.end('two');
-      }),
-    );
-    const answer = await standby.sendRaw(
-      'POST /bot/raw HTTP/1.0\r\nHost: x\r\nContent-Length: 0\r\n\r\n',
-    );
-    expect(answer).toMatch(/\r\n\r\none two$/);
-    expect(answer).not.toMatch(/transfer-encoding/i);
-  });
-
-  test('may expect a 100 before its body', async () => {
-    const { standby } = await twoProcesses((kit) =>
-      addBotRoute(kit, (request, response) => {
-        expect(request.headers.expect).toBeUndefined();
-        request.pipe(response);
-      }),
-    );
-    const { sent, answered } = open(standby.url, '/bot/raw', {
-      headers: ['Expect', '100-continue', 'Content-Length', '2'],
-    });
-    await once(sent, 'continue');
-    sent.end('hi');
-    expect(await textOf(await answered)).toBe('hi');
   });
 
   test('is counted and logged as forwarded, under the id in its answer', async () => {
@@ -309,82 +261,7 @@ describe('bodies are streamed', () => {
       expect(String((await once(answer, 'data'))[0])).toBe(event);
     }
   });
-
-  test('an upload arrives while it is sent, and waits for its reader', async () => {
-    let received = 0;
-    let request: IncomingMessage | undefined;
-    const { standby } = await twoProcesses((kit) =>
-      addBotRoute(kit, (incoming, response) => {
-        request = incoming;
-        incoming.once('data', (part: Buffer) => {
-          received += part.length;
-          incoming.pause();
-          incoming.on('data', (next: Buffer) => {
-            received += next.length;
-          });
-          incoming.once('end', () => response.end(String(received)));
-        });
-      }),
-    );
-    const { sent, answered } = open(standby.url, '/bot/raw', {
-      headers: ['Transfer-Encoding', 'chunked'],
-    });
-    sent.flushHeaders();
-    await eventually(() => request !== undefined);
-    sent.write('first');
-    await eventually(() => received === 5);
-    const part = Buffer.alloc(1024 * 1024);
-    let taken = 0;
-    const writing = (async () => {
-      while (taken < MANY_BYTES) {
-        if (!sent.write(part)) await once(sent, 'drain');
-        taken += part.length;
-      }
-      sent.end();
-    })();
-    await settledAt(() => taken);
-    expect(taken).toBeLessThan(HELD_BYTES);
-    request?.resume();
-    await writing;
-    expect(await textOf(await answered)).toBe(String(MANY_BYTES + 5));
-  });
-
-  test('an answer waits for a client that reads slowly', async () => {
-    let written = 0;
-    const { standby } = await twoProcesses((kit) =>
-      addBotRoute(kit, async (_request, response) => {
-        const part = Buffer.alloc(1024 * 1024);
-        while (written < MANY_BYTES) {
-          written += part.length;
-          if (!response.write(part)) await once(response, 'drain');
-        }
-        response.end();
-      }),
-    );
-    const { sent, answered } = open(standby.url, '/bot/raw');
-    sent.end();
-    const answer = await answered;
-    await settledAt(() => written);
-    expect(written).toBeLessThan(HELD_BYTES);
-    let read = 0;
-    for await (const part of answer) read += (part as Buffer).length;
-    expect(read).toBe(MANY_BYTES);
-  });
 });
-
-/** Waits until a number no longer grows. */
-async function settledAt(read: () => number) {
-  let before = -1;
-  await eventually(
-    () => {
-      const now = read();
-      const isSettled = now > 0 && now === before;
-      before = now;
-      return isSettled;
-    },
-    { everyMs: 300 },
-  );
-}
 
 describe('either end may leave', () => {
   test.each([false, true])(
@@ -412,27 +289,6 @@ describe('either end may leave', () => {
       await eventually(() => closed);
     },
   );
-
-  test('a client that leaves in the middle of its body ends the request', async () => {
-    let begun = false;
-    let aborted = false;
-    const { standby } = await twoProcesses((kit) =>
-      addBotRoute(kit, (request) => {
-        begun = true;
-        request.resume().once('close', () => {
-          aborted = !request.complete;
-        });
-      }),
-    );
-    const { sent, answered } = open(standby.url, '/bot/raw', {
-      headers: ['Content-Length', '100'],
-    });
-    void answered.catch(() => {});
-    sent.write('some');
-    await eventually(() => begun);
-    sent.destroy();
-    await eventually(() => aborted);
-  });
 
   test.each([
     ['with a length', { 'content-length': '100' }],
@@ -525,14 +381,6 @@ describe('a forged header', () => {
     }
   });
 
-  test('does not keep a standby from forwarding, and is replaced', async () => {
-    const { standby } = await twoProcesses(addMirror);
-    const { body } = await standby.ask('/bot/mirror', {
-      headers: { [FORWARDED_HEADER]: signed('another secret') },
-    });
-    expect(body).toMatchObject({ ip: '127.0.0.1', protocol: 'http' });
-  });
-
   test('a header older than a minute is not believed about its client', async () => {
     const { holder } = await twoProcesses(addMirror);
     const now = Date.now();
@@ -616,53 +464,6 @@ describe('the holder sees the client as the standby does', () => {
     if (headers['x-forwarded-for']) expect(forwarded.headers).toMatchObject(headers);
     else expect(Object.keys(forwarded.headers).sort()).toEqual(Object.keys(direct.headers).sort());
   });
-
-  test('also a direct route, and no proxy is named in the log', async () => {
-    const ips: (string | undefined)[] = [];
-    const { standby, holder } = await twoProcesses(
-      (kit) =>
-        kit.addDirectRoute({
-          path: '/bot/direct',
-          schema: { hide: true },
-          handle: ({ ip, response }) => {
-            ips.push(ip);
-            response.end();
-            return undefined;
-          },
-        }),
-      { standby: { trustedProxies: ['127.0.0.1'] } },
-    );
-    await standby.ask('/bot/direct', post('', { 'x-forwarded-for': '203.0.113.5' }));
-    expect(ips).toEqual(['203.0.113.5']);
-    expect(holder.lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
-  });
-
-  test('so that a console without a password lets the same clients in', async () => {
-    const { standby, holder } = await twoProcesses(({ server }) => {
-      server.get('/bot/console', { onRequest: createGuards().fetch }, async () => 'in');
-    });
-    for (const { url } of [holder, standby]) {
-      const code = async (host: string, headers: string[] = []) => {
-        const { sent, answered } = openAs(url, host, headers);
-        sent.end();
-        const answer = await answered;
-        const text = await textOf(answer);
-        return answer.statusCode === 200 ? text : JSON.parse(text).error.code;
-      };
-      expect(await code('localhost:3000')).toBe('in');
-      expect(await code('evil.example')).toBe('host_not_allowed');
-      expect(await code('localhost', ['X-Forwarded-For', '10.0.0.1'])).toBe('proxy_not_allowed');
-      expect(await code('localhost', ['Via', '1.1 x', 'Connection', 'via'])).toBe(
-        'proxy_not_allowed',
-      );
-    }
-  });
-
-  function openAs(url: string, host: string, headers: string[]) {
-    const sent = openRequest(`${url}/bot/console`, { headers: ['Host', host, ...headers] });
-    onTestFinished(() => void sent.destroy());
-    return { sent, answered: once(sent, 'response').then(([answer]) => answer as IncomingMessage) };
-  }
 });
 
 describe('without a holder', () => {
@@ -677,24 +478,6 @@ describe('without a holder', () => {
       bot.move({ url: holder.url });
       expect(await answer).toMatchObject({ status: 200, text: '"kept"' });
     }
-  });
-
-  test('a request goes to a holder that was found while the former one was tried', async () => {
-    const { holder } = await twoProcesses(({ server }) => {
-      server.get('/bot/here', async () => 'holder');
-    });
-    const dead = await deadUrl();
-    let asked = 0;
-    const standby = await runningServer((kit) =>
-      kit.addForwarding({
-        ...botAt(undefined).forwarding,
-        where() {
-          asked += 1;
-          return { url: asked <= 2 ? dead : holder.url };
-        },
-      }),
-    );
-    expect((await standby.ask('/bot/here')).text).toBe('holder');
   });
 
   test('a request is served here once this process holds the bot', async () => {
@@ -752,17 +535,6 @@ describe('without a holder', () => {
     bot.move({ url: 'nowhere' });
     expect((await standby.ask('/bot/here')).status).toBe(500);
   });
-});
-
-test('200 requests are in flight at once', async () => {
-  const held: ServerResponse[] = [];
-  const { standby } = await twoProcesses((kit) =>
-    addBotRoute(kit, (_request, response) => void held.push(response)),
-  );
-  const answers = Array.from({ length: 200 }, () => standby.ask('/bot/raw', post('{}')));
-  await eventually(() => held.length === 200);
-  for (const response of held) response.end('done');
-  for (const answer of answers) expect((await answer).text).toBe('done');
 });
 
 test('a process that forwards has more connections than one client may have', async () => {
@@ -839,19 +611,4 @@ describe('closing a standby', () => {
     expect((await waiting).status).toBe(503);
     expect(performance.now() - startMs).toBeLessThan(2_000);
   });
-});
-
-test('requests on one connection are answered in their order', async () => {
-  const { standby } = await twoProcesses(({ server }) => {
-    server.get('/bot/slow', async () => {
-      await pause(50);
-      return 'slow';
-    });
-    server.get('/bot/fast', async () => 'fast');
-  });
-  const socket = connect(Number(new URL(standby.url).port), '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  const head = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
-  socket.write(head('/bot/slow') + head('/status') + head('/bot/fast', 'Connection: close\r\n'));
-  expect(await textOf(socket)).toMatch(/slow.*standby.*fast/s);
 });

@@ -1,28 +1,15 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { KEY_PATTERN } from '../../src/contracts/api-key.ts';
 import { openKeys } from '../../src/http/keys.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { openTestStore, storedText } from '../helpers/test-store.ts';
 
 async function openAt(folder: string) {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   onTestFinished(() => store.close());
   return { store, lines };
-}
-
-/** All bytes of all files of a folder. */
-async function contentsOf(folder: string): Promise<string> {
-  const names = await readdir(folder, { recursive: true });
-  const texts: string[] = [];
-  for (const name of names) {
-    const path = join(folder, name);
-    if ((await stat(path)).isFile()) texts.push(name, await readFile(path, 'latin1'));
-  }
-  return texts.join('\n');
 }
 
 test('a key is a prefix of its service and 40 random letters and digits', async () => {
@@ -36,26 +23,6 @@ test('a key is a prefix of its service and 40 random letters and digits', async 
   expect(`a line with ${key} in it`.replace(KEY_PATTERN, '***')).toBe('a line with *** in it');
 });
 
-test('the random part uses every letter and digit equally', async () => {
-  const { store } = await openAt(await temporaryFolder());
-  const keys = await openKeys(store, 'gateway');
-  const counts = new Map<string, number>();
-  for (let n = 0; n < 1_000; n += 1) {
-    for (const letter of keys.createTransient('x').slice(4)) {
-      counts.set(letter, (counts.get(letter) ?? 0) + 1);
-    }
-  }
-  const expected = 40_000 / 62;
-  const chiSquare = [...counts.values()].reduce(
-    (sum, n) => sum + (n - expected) ** 2 / expected,
-    0,
-  );
-  expect(counts.size).toBe(62);
-  // 61 degrees of freedom: a fair source is above 150 less than once in ten million runs; taking a byte modulo 62 gives
-  // about 660.
-  expect(chiSquare).toBeLessThan(150);
-});
-
 test('a key is stored as a hash and its public id; the key itself is nowhere on the disk', async () => {
   const folder = await temporaryFolder();
   const { store, lines } = await openAt(folder);
@@ -63,7 +30,7 @@ test('a key is stored as a hash and its public id; the key itself is nowhere on 
   const { key, id } = await keys.create('laptop');
   const transient = keys.createTransient('bot');
   await store.close();
-  const onDisk = await contentsOf(folder);
+  const onDisk = await storedText(folder);
   expect(onDisk).toContain('laptop');
   expect(onDisk).toContain(id);
   expect(key.slice(4, 12)).toBe(id);
@@ -134,30 +101,6 @@ test('limits are kept with a key, changed one by one, and known at once and afte
   expect(again.verify(key)).not.toHaveProperty('limits');
 });
 
-test('limits that are no whole number of at least 1 are not stored', async () => {
-  const { store } = await openAt(await temporaryFolder());
-  const keys = await openKeys(store, 'gateway');
-  const { key, id } = await keys.create('job', { tokensPerDay: 1 });
-  for (const tokensPerDay of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    await expect(keys.create('bad', { tokensPerDay })).rejects.toThrow('tokensPerDay');
-    await expect(keys.limit(id, { tokensPerDay })).rejects.toThrow('tokensPerDay');
-  }
-  expect(keys.list()).toHaveLength(1);
-  expect(keys.verify(key)?.limits).toEqual({ tokensPerDay: 1 });
-});
-
-test('a limit for a key that does not exist, or was revoked, changes nothing', async () => {
-  const folder = await temporaryFolder();
-  const { store } = await openAt(folder);
-  const keys = await openKeys(store, 'gateway');
-  const { id } = await keys.create('gone');
-  const [, limited] = await Promise.all([keys.revoke(id), keys.limit(id, { tokensPerDay: 1 })]);
-  expect(limited).toBeUndefined();
-  expect(await keys.limit('nothing1', { tokensPerDay: 1 })).toBeUndefined();
-  await store.close();
-  expect((await openKeys((await openAt(folder)).store, 'gateway')).list()).toEqual([]);
-});
-
 test('keys of the monitoring service take no limits, because its contract fixes them', async () => {
   const { store } = await openAt(await temporaryFolder());
   const keys = await openKeys(store, 'monitoring');
@@ -179,19 +122,6 @@ test('a transient key has its name as its id, under which its usage is counted',
   expect(await keys.revoke('bot')).toBe(false);
 });
 
-test('the time of the last use of a key is known since the start, and only a right key counts', async () => {
-  const { store } = await openAt(await temporaryFolder());
-  const keys = await openKeys(store, 'gateway');
-  const { id, key } = await keys.create('a');
-  expect(keys.lastUsedMs(id)).toBeUndefined();
-  keys.verify(`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`);
-  expect(keys.lastUsedMs(id)).toBeUndefined();
-  const beforeMs = Date.now();
-  keys.verify(key);
-  expect(keys.lastUsedMs(id)).toBeGreaterThanOrEqual(beforeMs);
-  expect(keys.lastUsedMs('nothing0')).toBeUndefined();
-});
-
 test('a key that can only read is known as that at once and after a restart, and one of before may write', async () => {
   const folder = await temporaryFolder();
   const { store } = await openAt(folder);
@@ -203,17 +133,9 @@ test('a key that can only read is known as that at once and after a restart, and
   expect(keys.list().map(({ readOnly }) => readOnly)).toEqual([true, undefined]);
   await store.close();
   // The default isn't stored.
-  expect(await contentsOf(folder)).not.toContain('"readOnly":false');
+  expect(await storedText(folder)).not.toContain('"readOnly":false');
 
   const again = await openKeys((await openAt(folder)).store, 'monitoring');
   expect(again.verify(reader.key)?.readOnly).toBe(true);
   expect(again.verify(writer.key)).not.toHaveProperty('readOnly');
-});
-
-test('a key of the gateway is never one that can only read', async () => {
-  const { store } = await openAt(await temporaryFolder());
-  const keys = await openKeys(store, 'gateway');
-  const refused = keys.create('reader', {}, { readOnly: true });
-  await expect(refused).rejects.toMatchObject({ status: 400, param: 'readOnly' });
-  expect(keys.list()).toEqual([]);
 });

@@ -6,7 +6,6 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ErrorBody } from '../../src/contracts/error.ts';
 import { GatewayPath } from '../../src/contracts/gateway.ts';
 import { MonitoringPath } from '../../src/contracts/monitoring.ts';
-import type { HttpServer } from '../../src/http/server-types.ts';
 import { startGateway } from '../helpers/gateway/running-gateway.ts';
 import { runningServer, sendRaw } from '../helpers/http/running-server.ts';
 import { startService } from '../helpers/monitoring/service.ts';
@@ -76,40 +75,12 @@ describe('methods that a path does not take', () => {
     },
   );
 
-  test('are refused with a body that nobody wants and for a path in another spelling too', async () => {
-    const { url } = await startGateway();
-    const body = 'content-type: text/xml\r\ncontent-length: 4\r\n';
-    const withBody = `${raw('PROPFIND', GatewayPath.models, body)}<a/>`;
-    expect(await refusalOf(url, withBody)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
-    const spelled = raw('PROPFIND', '/v1/%6dodels?x=1');
-    expect(await refusalOf(url, spelled)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
-  });
-
   test('are a 404 on a path that does not exist', async () => {
     const { url } = await runningServer();
     for (const method of ['GET', 'PROPFIND', 'TRACE', 'OPTIONS']) {
       const refusal = await refusalOf(url, raw(method, '/nothing'));
       expect(refusal, method).toMatchObject({ status: 404, allow: undefined });
     }
-  });
-
-  test('are known from every route of a path in whatever scope, and stand in no document', async () => {
-    const { url, ask } = await runningServer(({ server }) => {
-      server.get('/things/:id', { schema: { tags: ['things'] } }, () => ({}));
-      server.register(
-        async (scope: HttpServer) => {
-          scope.delete('/:id', () => ({}));
-          scope.put('/:id', () => ({}));
-        },
-        { prefix: '/things' },
-      );
-    });
-    expect(await refusalOf(url, raw('POST', '/things/1'))).toMatchObject({
-      status: 405,
-      allow: 'GET, HEAD, PUT, DELETE',
-    });
-    const { body } = await ask('/openapi.json');
-    expect(Object.keys(body.paths['/things/{id}']).sort()).toEqual(['delete', 'get', 'put']);
   });
 });
 

@@ -91,11 +91,4 @@ describe.skipIf(!hasPostgres)('a keyed map in PostgreSQL', () => {
     }
     expect(ended).toBeGreaterThan(0);
   });
-
-  test('a damaged item is refused with what to do', async () => {
-    const { open, query } = await testDatabase();
-    await (await (await open()).keyed(items)).write(put('a', 1));
-    await query(`update #.keyed_item set value = '{"count":"x"}'`);
-    await expect((await open()).keyed(items)).rejects.toThrow(/damaged.*backup, or remove/s);
-  });
 });

@@ -27,44 +27,6 @@ async function folderWithClock() {
   };
 }
 
-/** Ids whose claims are in one document. */
-function neighbours(count: number): string[] {
-  const bucketOf = (id: string) => Number.parseInt(keyOf(id).slice(0, 4), 16) % 256;
-  return Array.from({ length: count * 500 }, (_, no) => `id ${no}`)
-    .filter((id) => bucketOf(id) === 0)
-    .slice(0, count);
-}
-
-test('What is over of claims goes with the next one beside it: done after its time, and unfinished after a week', async () => {
-  const { open, pass } = await folderWithClock();
-  const [done = '', left = '', shortly = '', other = ''] = neighbours(4);
-
-  /** The keys that are stored, once a claim beside them was written. */
-  async function storedAfter(id: string) {
-    const store = await open();
-    const claims = store.claims(jobs);
-    await claims.claim(id, null);
-    await claims.finish(id);
-    await store.close();
-    const again = await open();
-    const found = await again.collection(claimBuckets('jobs')).list();
-    await again.close();
-    return found.flatMap(({ document }) => Object.keys(document.entries)).sort();
-  }
-  const keys = (...ids: string[]) => ids.map(keyOf).sort();
-
-  const store = await open();
-  const claims = store.claims(jobs);
-  for (const id of [done, left, shortly]) expect(await claims.claim(id, null)).toBe(true);
-  await claims.finish(done, 10 * DAY_MS);
-  await claims.finish(shortly, 1);
-  await store.close();
-  pass(6 * DAY_MS);
-  expect(await storedAfter(other)).toEqual(keys(done, left, other));
-  pass(2 * DAY_MS);
-  expect(await storedAfter(other)).toEqual(keys(done, other));
-});
-
 test('What is left unfinished for more than a week is told of no more, and may be done again', async () => {
   const { open, pass } = await folderWithClock();
   const store = await open();

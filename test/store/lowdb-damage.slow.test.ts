@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { withChecksum } from '../../src/store/lowdb/checksum.ts';
-import { fileNameOf, openDocumentFile, prepare } from '../../src/store/lowdb/document-file.ts';
+import { DocumentFile, fileNameOf, prepare } from '../../src/store/lowdb/document-file.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine, quarantinedFiles } from '../../src/store/lowdb/quarantine.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -165,7 +165,7 @@ test('no prefix of a file and no flipped bit is ever taken for a document', asyn
   const { log } = recordingLog();
   const name = fileNameOf('a');
   const path = join(folder, name);
-  const file = openDocumentFile(notes, {
+  const file = new DocumentFile(notes, {
     folder,
     name,
     quarantine: await openQuarantine(join(folder, 'quarantine')),

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { fileNameOf } from '../../src/store/lowdb/document-file.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { filesWith } from '../helpers/files-with.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
+import { filesWith } from '../helpers/test-store.ts';
 import { startChild } from './children/start-child.ts';
 
 const Note = z.object({ text: z.string() });

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -6,9 +6,9 @@ import { fileNameOf } from '../../src/store/lowdb/document-file.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine, QUARANTINE_KEPT_MS } from '../../src/store/lowdb/quarantine.ts';
 import type { Journal } from '../../src/store/store.ts';
-import { filesWith } from '../helpers/files-with.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
+import { filesWith } from '../helpers/test-store.ts';
 
 const MARKER = 'what-is-to-be-gone';
 const Note = z.object({ text: z.string() });
@@ -71,15 +71,6 @@ test('an update that is written together with an erasure leaves nothing of what 
   expect(await collection.get('a')).toEqual({ text: 'rest, and on' });
 });
 
-test('an erased document still has a second copy', async () => {
-  const { folder, store, collection, path } = await markedEverywhere();
-  await collection.erase('a', () => ({ text: 'rest' }));
-  await store.close();
-  await writeFile(path, 'damaged');
-  const again = await openAt(folder);
-  expect(await again.store.collection(notes).get('a')).toEqual({ text: 'rest' });
-});
-
 test('the damaged copy of a document that counts as never written is removed when the document is erased', async () => {
   const { folder, store, collection, path } = await markedEverywhere();
   await collection.erase('a', () => ({ text: MARKER }));
@@ -105,14 +96,6 @@ test('erasing all documents that fit leaves nothing of them, and no damaged copy
   expect(await filesWith('another', folder)).toEqual([]);
   expect(await readdir(join(folder, 'quarantine'))).toEqual([expect.stringMatching(/^others\./)]);
   expect(await collection.get('a').catch(() => 'closed')).toBe('closed');
-});
-
-test('a half-written file that a kill left is removed at the next start', async () => {
-  const { folder, store } = await markedEverywhere();
-  await store.close();
-  await rm(join(folder, 'notes', fileNameOf('a')));
-  await openAt(folder);
-  expect((await filesWith('half', folder)).length).toBe(0);
 });
 
 test('damaged files are kept for 30 days, and what else lies beside them stays', async () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createBoundedCache } from '../../src/store/lowdb/bounded-cache.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../helpers/long.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
@@ -83,19 +82,6 @@ test('files that a killed process left half written are removed at the next star
   expect(await everythingIn(folder)).toEqual(before);
 });
 
-test('an update that changes nothing writes nothing', async () => {
-  const folder = await folderOnDisk();
-  const store = await openAt(folder);
-  const collection = store.collection(notes);
-  await collection.update('a', () => ({ text: 'one' }));
-  await collection.update('a', (now) => now);
-  const [name = ''] = await readdir(join(folder, 'notes'));
-  const { ino } = await stat(join(folder, 'notes', name));
-  await collection.update('a', (now) => now);
-  expect((await stat(join(folder, 'notes', name))).ino).toBe(ino);
-  expect(await readdir(join(folder, 'notes'))).toHaveLength(1);
-});
-
 test('records go to the file of their own UTC day', async () => {
   const folder = await folderOnDisk();
   const journal = (await openAt(folder)).journal(results);
@@ -105,21 +91,6 @@ test('records go to the file of their own UTC day', async () => {
     '2026-11-30.ndjson',
     '2026-12-01.ndjson',
   ]);
-});
-
-test('a journal of many days keeps one file open', {
-  skip: process.platform !== 'linux',
-}, async () => {
-  const days = long ? 200 : 60;
-  const folder = await folderOnDisk();
-  const journal = (await openAt(folder)).journal(results);
-  const openFiles = async () => (await readdir('/proc/self/fd')).length;
-  const before = await openFiles();
-  await Promise.all(
-    Array.from({ length: days }, (_, day) => journal.append({ atMs: day * 86_400_000 })),
-  );
-  expect(await readdir(join(folder, 'results'))).toHaveLength(days);
-  expect((await openFiles()) - before).toBeLessThan(10);
 });
 
 test('many documents written at once open few files at once', async () => {
@@ -143,37 +114,6 @@ test('many documents written at once open few files at once', async () => {
   await watching;
   expect(most).toBeLessThan(80);
   expect(await collection.list()).toHaveLength(documents);
-});
-
-test('a full cache gives up what was unused for longest, and never holds more than it may', () => {
-  const cache = createBoundedCache<string>(1_000);
-  cache.set('a', 'A', 200);
-  cache.set('b', 'B', 200);
-  expect(cache.get('a')).toBe('A');
-  expect(cache.hasRoomFor(0)).toBe(true);
-  expect(cache.hasRoomFor(1)).toBe(false);
-  cache.set('c', 'C', 200);
-  expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual(['A', undefined, 'C']);
-  cache.set('a', 'bigger', 800);
-  expect([cache.get('a'), cache.get('c')]).toEqual(['bigger', undefined]);
-  cache.set('huge', 'H', 5_000);
-  expect(cache.get('huge')).toBeUndefined();
-  expect(cache.hasRoomFor(800)).toBe(true);
-});
-
-test('documents that no longer fit in memory are read again from their files', async () => {
-  const folder = await folderOnDisk();
-  const collection = (await openAt(folder)).collection(notes);
-  const text = 'x'.repeat(1024 * 1024);
-  for (let n = 0; n < 10; n += 1) await collection.update(`${n}`, () => ({ text: `${n}${text}` }));
-  for (let n = 0; n < 10; n += 1) {
-    expect((await collection.get(`${n}`))?.text.slice(0, 2)).toBe(`${n}x`);
-    await collection.update(`${n}`, (now) => ({ text: `again ${now?.text}` }));
-  }
-  const listed = await collection.list();
-  expect(listed.map(({ document }) => document.text.slice(0, 7)).sort()).toEqual(
-    Array.from({ length: 10 }, (_, n) => `again ${n}`),
-  );
 });
 
 test('a journal is written in the form of the first version, and its files are read', async () => {

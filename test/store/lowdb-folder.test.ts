@@ -131,25 +131,6 @@ describe('a data folder that cannot be used is refused with its path and what to
     await expect(opened).rejects.toThrow(/^The folder \/proc\/nope cannot be created/);
   });
 
-  test.each<[string, string, (path: string) => unknown]>([
-    ['a folder', 'a folder', (path) => mkdir(path)],
-    ['a pipe', 'a pipe', pipe],
-    ['a link to nothing', 'a broken link', (path) => symlink('/nowhere', path)],
-    ['a device', 'a device', (path) => symlink('/dev/null', path)],
-  ])('%s where a file belongs', async (_what, words, make) => {
-    const places = ['.lock', '.check', 'secret.key', 'notes/a.json', 'notes/2026-11-23.ndjson'];
-    for (const place of places) {
-      const folder = await folderOnDisk();
-      await mkdir(join(folder, 'notes'));
-      const path = join(folder, place);
-      await make(path);
-      const { log } = recordingLog();
-      const refusal = await openLowdbStore({ folder, log }).catch((error) => error);
-      expect(refusal).toBeInstanceOf(DataFolderError);
-      expect(startupSentence(refusal)).toMatch(new RegExp(`^${path} is ${words}, .* Move it away`));
-    }
-  });
-
   test('a file where a folder belongs', async () => {
     const folder = await folderOnDisk();
     const sentence = /notes is a file, but Askwatch needs a folder there/;

@@ -6,9 +6,9 @@ import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { openLowdbKeyed } from '../../src/store/lowdb/keyed.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine } from '../../src/store/lowdb/quarantine.ts';
-import { filesWith } from '../helpers/files-with.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { filesWith } from '../helpers/test-store.ts';
 
 const Item = z.object({ text: z.string() });
 const items = { name: 'items', schema: Item, whenCorrupt: 'refuse' } as const;
@@ -134,18 +134,4 @@ test('the file stays small however often its items change', async () => {
     ]),
   );
   await again.close();
-});
-
-test('a snapshot of many items has many lines, and is read back whole', async () => {
-  const folder = await temporaryFolder();
-  const { store } = await openAt(folder);
-  const keyed = await store.keyed(items);
-  const all = new Map(
-    Array.from({ length: 40 }, (_, no) => [`n${no}`, { text: 'x'.repeat(50_000) }]),
-  );
-  await keyed.erase(all);
-  await store.close();
-  const text = await readFile(join(folder, 'items', 'items.ndjson'), 'utf8');
-  expect(text.split('\n').length).toBeGreaterThan(5);
-  expect(await textsIn(folder)).toHaveLength(40);
 });

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { StoreInUseError } from '../../src/store/errors.ts';
-import { isRunning, startOf, takeLock } from '../../src/store/lowdb/lock.ts';
+import { startOf, takeLock } from '../../src/store/lowdb/lock.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../helpers/long.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
@@ -129,13 +129,4 @@ describe('a data folder', () => {
       expect(await readdir(folder)).toEqual([]);
     }
   });
-});
-
-test('a process is known by its pid and its start', { skip: !onLinux }, async () => {
-  const start = await startOf(process.pid);
-  expect(start).toMatch(/^[0-9a-f-]{36}:\d+$/);
-  expect(await isRunning(process.pid, start)).toBe(true);
-  expect(await isRunning(process.pid, undefined)).toBe(true);
-  expect(await isRunning(process.pid, `${start}0`)).toBe(false);
-  expect(await isRunning(4_194_999, undefined)).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { createMemoryData, openMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { createMemoryData, openMemoryStore } from '../helpers/memory-store/memory-store.ts';
 import { describeStore } from './store-contract.ts';
 
 describeStore('the memory engine', async () => {

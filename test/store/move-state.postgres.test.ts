@@ -165,94 +165,6 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     await after.close();
   });
 
-  test('has what was done once, which is refused there, and what was not finished, of which it tells', async () => {
-    const { openFolder, open, move, differences } = await bothSides();
-    const seen = { name: 'seen', schema: z.null(), keptMs: 3_600_000 };
-    const files = await openFolder();
-    const claims = files.claims(seen);
-    await claims.claim('done', null);
-    await claims.finish('done');
-    await claims.claim('begun', null);
-    await files.close();
-    expect((await move()).every(isSame)).toBe(true);
-    expect(await differences()).toEqual([]);
-
-    const tables = await open();
-    const moved = tables.claims(seen);
-    expect(await moved.claim('done', null)).toBe(false);
-    expect(await moved.claim('begun', null)).toBe(false);
-    expect(await moved.unfinished()).toEqual([null]);
-    await moved.claim('more', null);
-    await moved.finish('more', 60_000);
-    await tables.close();
-    const elsewhere = join(await temporaryFolder(), 'data');
-    expect((await move({ back: true, at: elsewhere })).every(isSame)).toBe(true);
-    expect(await differences(elsewhere)).toEqual([]);
-
-    const back = (await openFolder(elsewhere)).claims(seen);
-    expect([await back.claim('done', null), await back.claim('more', null)]).toEqual([
-      false,
-      false,
-    ]);
-    expect(await back.unfinished()).toEqual([null]);
-  });
-
-  test('a lease has a higher fence on the other side, and back', async () => {
-    const { openFolder, open, move } = await bothSides();
-    const files = await openFolder();
-    await files.collection(notes).update('a', () => ({ text: 'a' }));
-    const first = await files.lease('bot');
-    await files.close();
-    await move();
-    const tables = await open();
-    const second = await tables.lease('bot');
-    expect(second?.fence).toBeGreaterThan(first?.fence ?? Number.NaN);
-  });
-
-  test('keyed maps and shared values are moved, and come back the same', async () => {
-    const { openFolder, open, move, differences } = await bothSides();
-    const items = { name: 'items', schema: Note, whenCorrupt: 'refuse' } as const;
-    const files = await openFolder();
-    const written = new Map(ODD_IDS.map((id) => [id, { text: `of ${id}` }]));
-    await (await files.keyed(items)).write(written);
-    const open1 = async (store: Store, value?: { state: string }) => {
-      const values = new Map<string, unknown>(value && [['a', value]]);
-      const shared = await store.sharedValues<unknown>({
-        name: 'monitor-states',
-        schema: z.unknown(),
-        current: (id) => ({ value: values.get(id), onEnd() {} }),
-        onStored: (id, stored) => void values.set(id, stored.value),
-      });
-      if (value) await shared.save('a');
-      return values;
-    };
-    await open1(files, { state: 'x' });
-    await files.close();
-    await move();
-    expect(await differences()).toEqual([]);
-    const tables = await open();
-    expect((await tables.keyed(items)).items()).toEqual(written);
-    expect(await open1(tables)).toEqual(new Map([['a', { state: 'x' }]]));
-    await tables.close();
-    const elsewhere = join(await temporaryFolder(), 'data');
-    await move({ back: true, at: elsewhere });
-    expect(await differences(elsewhere)).toEqual([]);
-    expect((await (await openFolder(elsewhere)).keyed(items)).items()).toEqual(written);
-  });
-
-  test('keeps the word of an operator that the key is gone for good', async () => {
-    const { folder, openFolder, open, move } = await bothSides();
-    await filled(await openFolder());
-    await writeFile(join(folder, 'secret.key'), 'lost\n');
-    await move();
-    const on = await open();
-    expect(await on.key.read()).toBe('given up');
-    await on.close();
-    const second = join(await temporaryFolder(), 'data');
-    await move({ back: true, at: second });
-    expect(await readFile(join(second, 'secret.key'), 'utf8')).toBe('lost\n');
-  });
-
   test('is refused where it was from then on, with where it is and what to set', async () => {
     const { url, openFolder, open, move } = await bothSides();
     await filled(await openFolder());
@@ -279,28 +191,6 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     expect(await move({ back: true, at: second })).toEqual([]);
   });
 
-  test('is refused while a copy is unfinished, and the copy is gone on with although the folder was used in between', async () => {
-    const { openFolder, open, move, query } = await bothSides();
-    await filled(await openFolder());
-    await move({ until: 'notes' });
-    await expect(open()).rejects.toThrow(/unfinished copy.*npx askwatch move-state.*drop schema/);
-
-    const used = await openFolder();
-    const collection = used.collection(notes);
-    await collection.update('a', () => undefined);
-    await collection.update('new', () => ({ text: 'new' }));
-    await used.close();
-    // A record that is only in the copy is deleted.
-    await query(`insert into #.record values ('old', 1, 1, gen_random_uuid(), '{"atMs":1}')`);
-    await move();
-    const on = await open();
-    const ids = (await on.collection(notes).list()).map(({ id }) => id);
-    expect(ids).toHaveLength(ODD_IDS.length + 1);
-    expect(ids).toContain('new');
-    expect(ids).not.toContain('a');
-    expect(await query(`select 1 from #.record where journal = 'old'`)).toEqual([]);
-  });
-
   test('is used by nobody when its mover was killed between its two last marks, until it is run again', async () => {
     const { openFolder, openSides, closeAll, partsOf, open, move } = await bothSides();
     await filled(await openFolder());
@@ -323,60 +213,6 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     await move();
     await expect(openFolder()).rejects.toThrow(StateMovedError);
     await open();
-  });
-
-  test('is refused in a folder that holds an unfinished copy of a database, which is gone on with although that was used in between', async () => {
-    const { openFolder, open, move } = await bothSides();
-    await filled(await open());
-    await move({ back: true, until: 'notes' });
-    await expect(openFolder()).rejects.toThrow(
-      /unfinished copy.*move-state --back.*empty the folder/,
-    );
-    const used = await open();
-    const collection = used.collection(notes);
-    await collection.update('a', () => undefined);
-    await collection.update('new', () => ({ text: 'new' }));
-    await used.close();
-    await move({ back: true });
-    const there = await (await openFolder()).collection(notes).list();
-    const ids = there.map(({ id }) => id);
-    expect(ids).toHaveLength(ODD_IDS.length + 1);
-    expect(ids).toContain('new');
-    expect(ids).not.toContain('a');
-  });
-
-  test('is not moved over other state', async () => {
-    const { openFolder, open, move } = await bothSides();
-    const there = await open();
-    await there.key.make();
-    await there.close();
-    await filled(await openFolder());
-    await expect(move()).rejects.toThrow(/is not empty.*drop schema/);
-    await expect(move({ back: true })).rejects.toThrow(/is not empty.*empty the folder/);
-  });
-
-  test('is not moved into the unfinished copy of something else', async () => {
-    const [one, other] = [await bothSides(), await bothSides()];
-    for (const { open } of [one, other]) await filled(await open());
-    await one.move({ back: true, until: 'notes' });
-    await expect(other.move({ back: true, at: one.folder })).rejects.toThrow(
-      /copy of another source.*empty the folder/,
-    );
-    await one.move({ back: true });
-  });
-
-  test('is moved once more where what it was moved to is gone', async () => {
-    const { openFolder, open, move, query } = await bothSides();
-    await filled(await openFolder());
-    await move();
-    await query('drop schema # cascade');
-    await move();
-    expect(await (await open()).collection(notes).list()).toHaveLength(ODD_IDS.length + 1);
-  });
-
-  test('is nothing where there is none', async () => {
-    const { move } = await bothSides();
-    await expect(move()).rejects.toThrow('Nothing to move in the data folder');
   });
 
   test('is moved by nobody while a program runs on either side, and no program starts meanwhile', async () => {
@@ -405,42 +241,6 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     await closeAll(files, tables);
     await open();
     await (await openFolder()).close();
-  });
-
-  test('is compared without a change on either side, and what differs is named', async () => {
-    const { openFolder, open, move, differences, query } = await bothSides();
-    await filled(await openFolder());
-    await expect(differences()).rejects.toThrow('has no Askwatch data yet');
-    await move();
-    const tables = ['document', 'record', 'lease'];
-    const dump = async () =>
-      await Promise.all(tables.map((table) => query(`select * from #.${table}`)));
-    const before = await dump();
-    expect(await differences()).toEqual([]);
-    expect(await dump()).toEqual(before);
-
-    for (const [change, group] of [
-      [`update #.document set version = 2 where collection = 'newer-notes'`, 'newer-notes'],
-      [`update #.document set body = '{"text":"x"}' where id::text = '"a"'`, 'notes'],
-      [`update #.record set body = '{"atMs":1}' where body::text like '%"b"%'`, 'lines'],
-      [`delete from #.document where collection = 'secret-key'`, 'secret-key'],
-    ] as const) {
-      expect(await differences()).not.toContain(group);
-      await query(change);
-      expect(await differences()).toContain(group);
-    }
-    const on = await open();
-    expect(await differences()).toHaveLength(4);
-    await on.close();
-  });
-
-  test('is moved from the version before where a file is damaged', async () => {
-    const { folder, openFolder, open, move } = await bothSides();
-    await filled(await openFolder());
-    const [file = ''] = await filesOf(folder, /^newer-notes\/[0-9a-f]+\.json$/);
-    await writeFile(join(folder, file), 'rubbish');
-    await move();
-    expect(await (await open()).collection(newer).get('one')).toEqual({ text: 'before' });
   });
 
   test('is not moved where something is damaged that nobody could miss later, and the file is named', async () => {

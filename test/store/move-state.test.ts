@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { MovableStore, StateMark } from '../../src/store/move-mark.ts';
+import { moveState, openParts, type StatePart } from '../../src/store/move-state.ts';
 import {
   createMemoryData,
   type MemoryData,
   openMemoryStore,
-} from '../../src/store/memory/memory-store.ts';
-import type { MovableStore, StateMark } from '../../src/store/move-mark.ts';
-import { moveState, openParts, type StatePart } from '../../src/store/move-state.ts';
+} from '../helpers/memory-store/memory-store.ts';
 
 const notes = {
   name: 'notes',

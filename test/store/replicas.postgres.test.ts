@@ -6,7 +6,6 @@ import { type Migrations, migrations } from '../../src/store/postgres/migrations
 import type { Lease, Store } from '../../src/store/store.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
-import { startProxy } from '../helpers/postgres/proxy.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
 
 const Count = z.object({ count: z.int() });
@@ -42,19 +41,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(await both[0]?.get('a')).toEqual({ count: 2 * each });
   });
 
-  test('see what the other one has removed and made again as it is, also when both do so at once', async () => {
-    const { open } = await testDatabase();
-    const [one, other] = [await open(), await open()].map((store) => store.collection(counts));
-    await one?.update('a', () => ({ count: 1 }));
-    expect(await other?.get('a')).toEqual({ count: 1 });
-    await other?.update('a', () => undefined);
-    expect(await one?.get('a')).toBeUndefined();
-    const made = await Promise.all(
-      [one, other].map((each) => each?.update('a', (now) => now ?? { count: 7 })),
-    );
-    expect(made).toEqual([{ count: 7 }, { count: 7 }]);
-  });
-
   test('tell each other of every change, in the end as it is stored', async () => {
     const { open } = await testDatabase();
     const [a, b] = [await open(), await open()];
@@ -77,23 +63,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(memory.size).toBe(24);
   });
 
-  test('tell each other of all other changes when one cannot be read', async () => {
-    const { open, query } = await testDatabase();
-    const [a, b] = [await open(), await open()];
-    const writer = a.collection(counts);
-    const seen = new Map<string, number | undefined>();
-    await b.collection(counts).follow((changed) => {
-      for (const { id, document } of changed) seen.set(id, document?.count);
-    });
-    for (const id of ['a', 'b', 'c']) await writer.update(id, () => ({ count: 1 }));
-    await eventually(() => seen.size === 3);
-    await query(`update #.document set body = '{"count":"damaged"}', revision = gen_random_uuid(),
-      changed_at = clock_timestamp() where id::text = '"b"'`);
-    await Promise.all(['a', 'c'].map((id) => writer.update(id, () => undefined)));
-    await eventually(() => seen.get('a') === undefined && seen.get('c') === undefined);
-    expect(seen.get('b')).toBe(1);
-  });
-
   test('tell each other of changes also when word of them does not come through, as behind a pooler', async () => {
     const { open, schema, query, endConnections } = await testDatabase();
     const a = await open();
@@ -111,26 +80,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     });
     await a.collection(counts).update('a', () => ({ count: 5 }));
     await eventually(() => seen === 5);
-  });
-
-  test('tell of all documents at first, however many there are', async () => {
-    const { open, query } = await testDatabase();
-    const [a, b] = [await open(), await open()];
-    await a.collection(counts).update('n0', () => ({ count: 0 }));
-    await query(
-      `insert into #.document (collection, key, id, version, revision, body)
-        select collection, sha256(convert_to(to_json('n' || no)::text, 'UTF8')), to_json('n' || no), version,
-          gen_random_uuid(), json_build_object('count', no)
-        from #.document, generate_series(1, 1200) no where collection = 'counts'`,
-    );
-    const memory = new Map<string, number | undefined>();
-    await b.collection(counts).follow((changed) => {
-      for (const { id, document } of changed) memory.set(id, document?.count);
-    });
-    expect(memory).toEqual(
-      new Map(Array.from(memory.keys(), (id) => [id, Number(id.slice(1))] as const)),
-    );
-    expect(memory.size).toBe(1201);
   });
 
   test('never tell what is older than what this process has written meanwhile', async () => {
@@ -195,24 +144,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
         ['gone', undefined],
       ]),
     );
-  });
-
-  test('append to one journal, and both read all of it in order', async () => {
-    const { open } = await testDatabase();
-    const both = [await open(), await open()].map((store) => store.journal(lines));
-    await Promise.all(
-      both.flatMap((journal, from) =>
-        Array.from({ length: 200 }, (_, atMs) => journal.append({ atMs, from: `${from}` })),
-      ),
-    );
-    for (const journal of both) {
-      const all: Array<{ atMs: number; from: string }> = [];
-      for await (const record of journal.read()) all.push(record);
-      expect(all).toHaveLength(400);
-      expect(all.map(({ atMs }) => atMs)).toEqual(
-        all.map(({ atMs }) => atMs).sort((a, b) => a - b),
-      );
-    }
   });
 
   describe('with shared values', () => {
@@ -301,78 +232,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       expect(reader.state.get('a')?.count).toBe(3);
     });
 
-    test('have what stands beside the values read apart, of some things or of all', async () => {
-      const { open } = await testDatabase();
-      const writer = await counters(await open(), { hours: [1, 2] });
-      const store = await open();
-      const bare = await counters(store);
-      const ids = Array.from({ length: 1_201 }, (_, no) => `n${no}`);
-      await Promise.all([...ids.map((id) => writer.put(id)), bare.put('bare')]);
-      const late = await counters(await open());
-      // At first only the values arrive.
-      expect(late.state.get('n7')).toMatchObject({ count: 1, extra: undefined });
-      const extras = store.extras('newest');
-      expect(await extras.of(['n7', 'bare', 'nobody'])).toEqual(
-        new Map([['n7', { hours: [1, 2] }]]),
-      );
-      const all: Array<[string, unknown]> = [];
-      for await (const some of extras.all()) all.push(...some);
-      expect(all).toHaveLength(ids.length + 1);
-      expect(new Map(all)).toEqual(
-        new Map<string, unknown>([
-          ...ids.map((id) => [id, { hours: [1, 2] }] as const),
-          ['bare', undefined],
-        ]),
-      );
-    });
-
-    test('are idle when what was noted until then is written, however much is noted all the time', async () => {
-      const { open } = await testDatabase();
-      const { state, note, values } = await counters(await open());
-      const reader = await counters(await open());
-      let isNoting = true;
-      async function noteOn() {
-        while (isNoting) {
-          note('a');
-          await new Promise((resolve) => setImmediate(resolve));
-        }
-      }
-      const noting = noteOn();
-      for (let turn = 0; turn < 3; turn += 1) {
-        const least = state.get('a')?.count ?? 0;
-        await values.idle();
-        await reader.values.catchUp({ notes: true });
-        expect(reader.state.get('a')?.count).toBeGreaterThanOrEqual(least);
-      }
-      isNoting = false;
-      await noting;
-    });
-
-    test('note nothing in a column that an index holds, so that rows can be changed in place', async () => {
-      const { open, query, schema } = await testDatabase();
-      const { put, note, values } = await counters(await open());
-      const indexed = await query(
-        `select distinct a.attname as name from pg_index i
-         join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
-         where i.indrelid = ($1 || '.shared_value')::regclass`,
-        [schema],
-      );
-      const columns = indexed.map(({ name }) => String(name)).join(', ');
-      const row = async () => ({
-        indexed: await query(`select ${columns} from #.shared_value`),
-        written: await query('select value::text, written_at from #.shared_value'),
-      });
-      await put('a');
-      const before = await row();
-      note('a');
-      await values.idle();
-      const after = await row();
-      expect(after.indexed).toEqual(before.indexed);
-      expect(after.written).not.toEqual(before.written);
-      await put('a');
-      expect((await row()).indexed).not.toEqual(before.indexed);
-    });
-
     test('lose nothing acknowledged when connections end in the middle', async () => {
       const { open, endConnections } = await testDatabase();
       const both = [await counters(await open()), await counters(await open())];
@@ -434,23 +293,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     await eventually(async () => (await one.lease('poller')) !== undefined);
   });
 
-  test('give a lease that is released to the next one at once, also where the answer was lost that it was taken', async () => {
-    const opened = await testDatabase();
-    const losing = { text: '' };
-    const url = await startProxy(opened.url, { passesNotifications: true, losing });
-    const one = await opened.open({ url, directUrl: opened.url });
-    const other = await opened.open();
-    losing.text = 'insert into';
-    const first = await one.lease('bot');
-    expect([losing.text, first?.isHeld()]).toEqual(['', true]);
-    expect([await one.lease('bot'), await other.lease('bot')]).toEqual([undefined, undefined]);
-    await first?.release();
-    const second = await other.lease('bot');
-    expect(second?.fence).toBeGreaterThan(first?.fence ?? Number.NaN);
-    await second?.release();
-    expect((await one.lease('bot'))?.fence).toBeGreaterThan(second?.fence ?? Number.NaN);
-  });
-
   describe('under a lease', () => {
     test('go on with all that one stored that was killed, and are told what it left', async () => {
       const { open, query } = await testDatabase();
@@ -482,41 +324,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       await eventually(() => lease?.isHeld() === false);
       await expect(claims.finish('job 1')).rejects.toThrow(LeaseLostError);
       expect(taken.items().get('a')).toEqual({ count: 1 });
-    });
-
-    test('begin and finish each claim once when connections end in the middle', async () => {
-      const { open, endConnections } = await testDatabase();
-      const store = await open();
-      const claims = store.claims(jobs);
-      let isOver = false;
-      const ending = (async () => {
-        while (!isOver) {
-          await endConnections();
-          await pause(30);
-        }
-      })();
-      const ids = Array.from({ length: long ? 600 : 120 }, (_, no) => `job ${no}`);
-      const given = await Promise.all(
-        ids.map(async (id, no) => {
-          await pause(no * 3);
-          const once = () => claims.claim(id, { no }).catch(() => undefined);
-          let answer = await once();
-          while (answer === undefined) answer = await once();
-          await eventually(() =>
-            claims
-              .finish(id)
-              .then(() => true)
-              .catch(() => false),
-          );
-          return answer;
-        }),
-      );
-      isOver = true;
-      await ending;
-      expect(given).toEqual(ids.map(() => true));
-      expect(await Promise.all(ids.map((id, no) => claims.claim(id, { no })))).not.toContain(true);
-      await store.close();
-      expect(await (await open()).claims(jobs).unfinished()).toEqual([]);
     });
 
     test('write nothing after they were frozen, also before anything else tells them', async () => {
@@ -644,20 +451,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(first.parts.count()).toBe(32);
     expect(doubled).toEqual([]);
     expect(owners.size).toBe(count);
-  });
-
-  test('count who has held a part, for whoever looks into the table', async () => {
-    const { open, query } = await testDatabase();
-    const fences: number[] = [];
-    for (let turn = 0; turn < 3; turn += 1) {
-      const store = await open(SHORT);
-      const parts = store.leases('checks', 1, { taken() {}, giving() {}, lost() {} });
-      await eventually(() => parts.count() === 1);
-      const [row] = await query("select fence::int from #.lease where kind = 'checks'");
-      fences.push(Number(row?.fence));
-      await store.close();
-    }
-    expect(fences).toEqual([1, 2, 3]);
   });
 });
 

@@ -102,39 +102,6 @@ describe.skipIf(!hasPostgres)('a series', () => {
     expect(await both[0].append([...again, other])).toEqual([other]);
   });
 
-  test('goes over midnight without waiting: the partition of the next day is there before', async () => {
-    const { openSeries: open, partitions } = await openSeries();
-    const series = await open();
-    expect(await partitions()).toEqual([]);
-    await series.append([row('a', EVENING)]);
-    await eventually(async () => (await partitions()).length === 2);
-    expect(await partitions()).toEqual(['check_result_20270115', 'check_result_20270116']);
-    // One statement with rows of both days.
-    await series.append(
-      Array.from({ length: 20 }, (_, index) => row('a', EVENING + index * SECOND)),
-    );
-    expect(await all(series, 'a')).toHaveLength(20);
-    await eventually(async () => (await partitions()).includes('check_result_20270117'));
-    const slots = (await series.newest('a', { count: 12 })).map(({ slotMs }) => slotMs);
-    expect(slots).toEqual(Array.from({ length: 12 }, (_, index) => EVENING + (8 + index) * SECOND));
-  });
-
-  test('makes a partition once, however many processes find none at the same moment', async () => {
-    const { openSeries: open, partitions } = await openSeries();
-    const many = await Promise.all(Array.from({ length: 5 }, open));
-    for (let round = 0; round < (long ? 20 : 3); round += 1) {
-      const slotMs = EVENING + 3 * round * DAY;
-      await Promise.all(
-        many.map((series, no) =>
-          series.append([row(`m${no}`, slotMs), row('same', slotMs, { took: no })]),
-        ),
-      );
-      expect(await all(many[0] as Series, 'same')).toHaveLength(round + 1);
-    }
-    const names = await partitions();
-    expect(new Set(names).size).toBe(names.length);
-  });
-
   test('drops what is older in whole days, also while others do and read, and takes late rows of a dropped day', async () => {
     const { openSeries: open, partitions } = await openSeries();
     const both = await Promise.all([open(), open()]);

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSlidingWindow } from '../../src/store/sliding-window.ts';
@@ -87,30 +85,4 @@ test('the window is empty when everything was taken back', () => {
   expect(window.emptyMs(1_000)).toBe(0);
   expect(window.emptyMs(1_001)).toBe(0);
   expect(window.waitMs(0, 1_001)).toBe(0);
-});
-
-test('the window forgets what has left it, and places stay right for long', () => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
-  const heapUsed = () => {
-    collectGarbage();
-    return process.memoryUsage().heapUsed;
-  };
-  const atFirst = heapUsed();
-  const window = createSlidingWindow(10);
-  const endMs = long ? 1_000_000 : 400_000;
-  let before = 0;
-  for (let now = 0; now < endMs; now += 1) {
-    const place = window.add(1, now);
-    if (now % 3 === 0) window.takeBack(before, 1);
-    // An expired amount can't be taken back.
-    window.takeBack(place - 1_000, 1);
-    before = place;
-  }
-  expect(window.used(endMs - 1)).toBe(7);
-  expect(window.waitMs(5, endMs - 1)).toBe(2);
-  // Two numbers of each moment would be 6 MB at least.
-  expect(heapUsed() - atFirst).toBeLessThan(2_000_000);
-  expect(window.used(2_000_000)).toBe(0);
-  expect(window.waitMs(0, 2_000_000)).toBe(0);
 });

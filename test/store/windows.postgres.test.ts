@@ -65,7 +65,7 @@ describe.skipIf(!hasPostgres)('windows that several processes share', () => {
       let isOver = false;
       const asking = all.map((windows) => askWithoutEnd(windows, limit, granted, () => isOver));
       await pause(windowMs * 3.5);
-      // All of it three times over, but for what is taken ahead and not used, however long that takes here.
+      // All of it three times over, however long that takes here.
       await eventually(() => granted.length >= limit * 3 * 0.95);
       isOver = true;
       const asked = (await Promise.all(asking)).reduce((sum, each) => sum + each, 0);
@@ -74,36 +74,6 @@ describe.skipIf(!hasPostgres)('windows that several processes share', () => {
       expect(granted.length).toBeGreaterThanOrEqual(limit * 3 * 0.95);
     },
   );
-
-  test('count what was taken ahead for a whole window from when it is used', async () => {
-    const { open } = await testDatabase();
-    const windowMs = 60_000;
-    const windows = (await open()).windows({ name: 'asked', windowMs });
-    await windows.take('key', 6_000);
-    let used = 0;
-    while (true) {
-      const taken = windows.take('key', 6_000);
-      if (taken instanceof Promise) break;
-      used += 1;
-      expect(taken.window.emptyMs(performance.now())).toBeGreaterThanOrEqual(windowMs);
-      await pause(20);
-    }
-    expect(used).toBeGreaterThan(1);
-  });
-
-  test('give back to others what one process has taken ahead and did not use', async () => {
-    const { open } = await testDatabase();
-    const declaration = { name: 'asked', windowMs: 60_000 };
-    const [one, other] = [await open(), await open()].map((store) => store.windows(declaration));
-    const limit = 6_000;
-    await one?.take('key', limit);
-    // Fifty of it were taken ahead.
-    expect((await other?.look('key'))?.used(performance.now())).toBe(50);
-    // Until it can be used no more.
-    await pause(1_050);
-    await one?.take('key', limit);
-    expect((await other?.look('key'))?.used(performance.now())).toBe(51);
-  });
 
   test('ask the database seldom for who is refused', async () => {
     const { open, query } = await testDatabase();

@@ -30,7 +30,5 @@ export function createBoundedCache<V>(maxSize: number) {
         drop(oldest);
       }
     },
-    /** True if an entry of this size pushes none out. */
-    hasRoomFor: (size: number) => total + size + ENTRY_SIZE <= maxSize,
   };
 }

@@ -4,7 +4,6 @@ import { hash } from 'node:crypto';
 const SUM_LENGTH = 16;
 const HEAD = /^\{"sum":"([0-9a-f]{16})",/;
 
-/** An object as one line of JSON whose first field, `sum`, is a checksum over all the rest. */
 export function withChecksum(content: object): string {
   return textWithChecksum(JSON.stringify(content));
 }
@@ -14,10 +13,7 @@ export function textWithChecksum(text: string): string {
   return `{"sum":"${sumOf(text)}",${text.slice(1)}`;
 }
 
-/**
- * The object back from `withChecksum`, without its `sum`. Throws when a single bit has changed.
- * The messages quote nothing of the text, because they are logged and the text may be a conversation.
- */
+/** Throws if a single bit has changed. Messages quote nothing of the text, because they are logged. */
 export function checkedContent(text: string): unknown {
   const head = HEAD.exec(text);
   if (!head) throw new Error(text === '' ? 'it is empty' : 'it has no checksum at its start');

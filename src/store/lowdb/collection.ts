@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { attempt, type ChangeOutcome, ChangeQueue, type WaitingChange } from '../change-queue.ts';
 import { assertId } from '../documents.ts';
 import type { Closable, StoreAccess } from '../local-store.ts';
 import { createQueues } from '../queues.ts';
 import type { ChangedDocument, Collection, CollectionDeclaration, Following } from '../store.ts';
 import { createBoundedCache } from './bounded-cache.ts';
 import {
+  DocumentFile,
   fileNameOf,
-  openDocumentFile,
   PREVIOUS,
   prepare,
   type StoredDocumentText,
@@ -32,14 +33,6 @@ export const isDocumentName = (name: string) => DOCUMENT_FILE.test(withoutPrevio
 /** A document in memory; `NO_FILE` stands for a file that is known to be missing. */
 type CachedDocument<T> = Pick<StoredDocumentText<T>, 'id' | 'document'> | typeof NO_FILE;
 const NO_FILE = { document: undefined };
-
-interface FileChange<T> {
-  /** No file may hold the content that it deletes. */
-  erases: boolean;
-  make: (current: T | undefined) => T | undefined;
-  resolve: (document: T | undefined) => void;
-  reject: (error: unknown) => void;
-}
 
 type DocumentFilesOptions = StoreAccess & { folder: string; quarantine: Quarantine; log: Logger };
 
@@ -66,11 +59,11 @@ class DocumentFiles<T> {
   private readonly declaration: CollectionDeclaration<T>;
   private readonly options: DocumentFilesOptions;
   private readonly cache = createBoundedCache<CachedDocument<T>>(CACHE_SIZE);
-  private readonly pendingChanges = new Map<string, FileChange<T>[]>();
+  private readonly changes = new ChangeQueue<T>(
+    (id, changes) => this.apply(id, changes),
+    this.queues,
+  );
   private isFolderMade = false;
-  /** Names that may have a file, once the folder was read: no other process adds any. */
-  private names: Set<string> | undefined;
-  private readonly writes = { begun: 0, ended: 0 };
   private follower: ((changed: Array<ChangedDocument<T>>) => void) | undefined;
 
   constructor(declaration: CollectionDeclaration<T>, options: DocumentFilesOptions) {
@@ -87,17 +80,14 @@ class DocumentFiles<T> {
 
   async list() {
     this.options.assertOpen();
-    const { begun, ended } = this.writes;
     const names = new Set(
       (await namesIn(this.options.folder))
         .map(withoutPrevious)
         .filter((name) => DOCUMENT_FILE.test(name)),
     );
-    // A file that is written at the same time may be missing from the list.
-    if (begun === ended && begun === this.writes.begun) this.names ??= new Set(names);
     const all = await Promise.all(
       [...names].map(
-        (name) => this.cache.get(name) ?? this.queues.run(name, () => this.loadForList(name)),
+        (name) => this.cache.get(name) ?? this.queues.run(name, () => this.load(name)),
       ),
     );
     return all.flatMap((cached) =>
@@ -107,21 +97,11 @@ class DocumentFiles<T> {
 
   async change(
     id: string,
-    make: FileChange<T>['make'],
+    make: WaitingChange<T>['make'],
     { erases }: { erases: boolean },
   ): Promise<T | undefined> {
     this.options.assertWritable();
-    const name = nameOf(id);
-    return await new Promise((resolve, reject) => {
-      const change = { erases, make, resolve, reject };
-      const pending = this.pendingChanges.get(name);
-      if (pending) {
-        pending.push(change);
-        return;
-      }
-      this.pendingChanges.set(name, [change]);
-      void this.queues.run(name, () => this.applyPending(name, id));
-    });
+    return await this.changes.add(id, make, { erases, queue: nameOf(id) });
   }
 
   async eraseAll(fits: (id: string, document: T) => boolean): Promise<void> {
@@ -160,77 +140,29 @@ class DocumentFiles<T> {
   }
 
   private async load(name: string): Promise<CachedDocument<T>> {
-    if (this.isKnownMissing(name)) return NO_FILE;
     return this.cache.get(name) ?? this.remember(name, await this.fileOf(name).read());
   }
 
-  /** A long list doesn't push out the documents in use. */
-  private async loadForList(name: string): Promise<CachedDocument<T>> {
-    const cached = this.cache.get(name);
-    if (cached) return cached;
-    const stored = await this.fileOf(name).read();
-    const hasRoom = this.cache.hasRoomFor(stored?.text.length ?? 0);
-    return hasRoom ? this.remember(name, stored) : (stored ?? NO_FILE);
-  }
-
-  private async applyPending(name: string, id: string): Promise<void> {
-    let changes = this.pendingChanges.get(name) ?? [];
-    this.pendingChanges.delete(name);
-    try {
-      while (changes.length > 0) changes = await this.applySome(name, id, changes);
-    } catch (error) {
-      // The document couldn't be read.
-      for (const { reject } of changes) reject(error);
-    }
-  }
-
-  /** Makes changes that came together with one write, up to the first deletion. Resolves to the remaining ones. */
-  private async applySome(
-    name: string,
-    id: string,
-    changes: FileChange<T>[],
-  ): Promise<FileChange<T>[]> {
+  private async apply(id: string, changes: WaitingChange<T>[]): Promise<ChangeOutcome<T>[]> {
+    const name = nameOf(id);
     const before = (await this.load(name)).document;
-    const { document, next, outcomes, erases, count } = this.attempt(id, before, changes);
-    let failure: { error: unknown } | undefined;
+    const prepared = (wanted: T) => prepare(this.declaration, id, wanted);
+    const { document, next, erases, outcomes, isChanged } = attempt(before, changes, prepared);
     try {
-      if (document !== before) await this.store({ id, name }, next, { erases });
+      if (isChanged) await this.store({ id, name }, next, { erases });
       // A damaged document counts as never written, but its copies may hold what is to be erased.
-      else if (document === undefined) await this.eraseDamaged(name);
-    } catch (error) {
-      failure = { error };
-    }
-    for (const { change, result } of outcomes) {
-      // A change that left the document as it is on the disk is true even if the write failed.
-      if (failure && (document === before || result !== before)) change.reject(failure.error);
-      else change.resolve(result);
-    }
-    return changes.slice(count);
-  }
-
-  private attempt(id: string, before: T | undefined, changes: FileChange<T>[]) {
-    let document = before;
-    let next: StoredDocumentText<T> | undefined;
-    let count = 0;
-    let erases = false;
-    const outcomes: Array<{ change: FileChange<T>; result: T | undefined }> = [];
-    for (const change of changes) {
-      count += 1;
-      try {
-        const wanted = change.make(document);
-        if (wanted !== document) {
-          erases ||= change.erases;
-          next = wanted === undefined ? undefined : prepare(this.declaration, id, wanted);
-          document = next?.document;
-        }
-        outcomes.push({ change, result: document });
-      } catch (error) {
-        change.reject(error);
+      else if (document === undefined) {
+        await this.options.quarantine.erase(join(this.options.folder, name));
       }
-      // A deletion gets a write of its own: overwritten, the deleted document would stay on as the previous version.
-      if (document === undefined && before !== undefined) break;
+      return outcomes;
+    } catch (error) {
+      // A change that left the document as it is on the disk is true even if the write failed.
+      return outcomes.map((outcome) =>
+        isChanged && 'result' in outcome && outcome.result === before
+          ? outcome
+          : { change: outcome.change, error: 'error' in outcome ? outcome.error : error },
+      );
     }
-    return { document, next, outcomes, erases, count };
   }
 
   private async store(
@@ -238,28 +170,16 @@ class DocumentFiles<T> {
     next: StoredDocumentText<T> | undefined,
     { erases }: { erases: boolean },
   ): Promise<void> {
-    const hasFile = !this.isKnownMissing(name);
-    this.names?.add(name);
-    this.writes.begun += 1;
-    try {
-      if (next) {
-        if (!this.isFolderMade) await makeFolder(this.options.folder);
-        this.isFolderMade = true;
-        const file = this.fileOf(name);
-        await (erases ? file.erase(next) : file.write(next, { hasFile }));
-      } else {
-        await this.fileOf(name).remove();
-        this.names?.delete(name);
-      }
-    } finally {
-      this.writes.ended += 1;
+    const file = this.fileOf(name);
+    if (next) {
+      if (!this.isFolderMade) await makeFolder(this.options.folder);
+      this.isFolderMade = true;
+      await (erases ? file.erase(next) : file.write(next));
+    } else {
+      await file.remove();
     }
     this.remember(name, next);
     this.follower?.([{ id, document: next?.document }]);
-  }
-
-  private eraseDamaged(name: string): Promise<void> {
-    return this.options.quarantine.erase(join(this.options.folder, name));
   }
 
   private remember(name: string, stored: StoredDocumentText<T> | undefined): CachedDocument<T> {
@@ -268,12 +188,8 @@ class DocumentFiles<T> {
     return cached;
   }
 
-  private isKnownMissing(name: string): boolean {
-    return this.names?.has(name) === false;
-  }
-
   private fileOf(name: string) {
-    return openDocumentFile(this.declaration, { ...this.options, name });
+    return new DocumentFile(this.declaration, { ...this.options, name });
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Stats } from 'node:fs';
-import { chmod, lstat, stat } from 'node:fs/promises';
+import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { STORED_NAME } from '../documents.ts';
@@ -9,8 +8,6 @@ import { FILE_MODE, FOLDER_MODE, ifThere, makeFolder, namesIn } from './files.ts
 /** Files in the data folder itself, and their half-written versions. */
 const OWN_FILE =
   /^(\.(lock|check|secret\.key|moved\.json)(\..*)?|secret\.key|moved\.json|control\.sock)$/;
-/** Endings of files of documents and journals. */
-const STORED_ENDING = /\.(json|bak|ndjson)$/;
 /** Stands at the root of a disk. */
 const LOST_AND_FOUND = 'lost+found';
 
@@ -18,52 +15,23 @@ const FOR_OTHERS = 0o077;
 const WRITABLE_FOR_OTHERS = 0o022;
 
 /**
- * Makes the data folder where it is missing, and one that others can open private, with all that Askwatch keeps in it. Throws
- * `DataFolderError` when it cannot be used as it is: when it is no folder, when something else is where a file belongs, or
- * when others can change what is in it and it cannot be closed.
+ * Creates the data folder, or makes one that others can open private, with everything that Askwatch keeps in it. Throws
+ * `DataFolderError` if it isn't a folder, or if others can change it and it can't be closed.
  */
 export async function prepareDataFolder(folder: string, log: Logger): Promise<void> {
   await makeFolder(folder);
   const { mode } = await stat(folder);
-  const isOpen = (mode & FOR_OTHERS) !== 0;
+  if ((mode & FOR_OTHERS) === 0) return;
   const names = await namesIn(folder);
-  if (isOpen) await close(folder, { mode, names, log });
+  await close(folder, { mode, names, log });
   for (const name of names) {
-    const isStored = STORED_NAME.test(name);
-    if (!isStored && !OWN_FILE.test(name)) continue;
     const path = join(folder, name);
-    const found = await statIfThere(path);
-    if (!found) continue;
-    if (!isStored) assertFile(path, found);
-    if (isOpen) await makePrivate(path, found);
-    if (found.isDirectory()) await checkStored(path, isOpen);
+    if (OWN_FILE.test(name)) await makePrivate(path);
+    if (!STORED_NAME.test(name)) continue;
+    await makePrivate(path);
+    if (!(await ifThere(stat(path)))?.isDirectory()) continue;
+    for (const file of await namesIn(path)) await makePrivate(join(path, file));
   }
-}
-
-/** Checks the folder of a collection or journal: a pipe would stop a read for ever, a folder fail without a word. */
-async function checkStored(folder: string, isOpen: boolean): Promise<void> {
-  for (const name of await namesIn(folder)) {
-    if (!STORED_ENDING.test(name)) continue;
-    const path = join(folder, name);
-    const found = await statIfThere(path);
-    if (!found) continue;
-    assertFile(path, found);
-    if (isOpen) await makePrivate(path, found);
-  }
-}
-
-/** A socket is left by a process that was killed. */
-function assertFile(path: string, found: Stats): void {
-  if (found.isFile() || found.isSocket()) return;
-  throw new DataFolderError(
-    `${path} is ${wordFor(found)}, where Askwatch needs a file. Move it away, or restore the file from a backup.`,
-  );
-}
-
-function wordFor(found: Stats): string {
-  if (found.isSymbolicLink()) return 'a broken link';
-  if (found.isDirectory()) return 'a folder';
-  return found.isFIFO() ? 'a pipe' : 'a device';
 }
 
 /**
@@ -99,15 +67,9 @@ async function close(
   }
 }
 
-async function makePrivate(path: string, found: Stats): Promise<void> {
-  if (found.isSymbolicLink() || (found.mode & FOR_OTHERS) === 0) return;
+/** A name may be gone: another process that starts at the same time writes files for a moment. */
+async function makePrivate(path: string): Promise<void> {
+  const found = await ifThere(stat(path));
+  if (!found || (found.mode & FOR_OTHERS) === 0) return;
   await ifThere(chmod(path, found.isDirectory() ? FOLDER_MODE : FILE_MODE));
-}
-
-/**
- * Follows links, except broken ones. `undefined` if the name is gone: another process that starts at the same time
- * writes files for a moment, because nobody has the lock yet.
- */
-async function statIfThere(path: string): Promise<Stats | undefined> {
-  return (await ifThere(stat(path))) ?? (await ifThere(lstat(path)));
 }

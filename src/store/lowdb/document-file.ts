@@ -52,38 +52,29 @@ type DocumentFileContent<T> =
   | { state: 'missing' }
   | { state: 'bad'; reason: string };
 
+interface DocumentFileOptions {
+  folder: string;
+  name: string;
+  quarantine: Quarantine;
+  log: Logger;
+}
+
 /**
- * Opens the file of one document. A write goes to a temporary file, is synced and renamed over the old file, and the folder
+ * The file of one document. A write goes to a temporary file, is synced and renamed over the old file, and the folder
  * is synced; the previous version stays as `.bak`. A damaged file is replaced by its `.bak` and moved to the quarantine.
  * lowdb's own adapters sync nothing, so they lose acknowledged writes with the power. One call at a time.
  */
-export function openDocumentFile<T>(
-  declaration: CollectionDeclaration<T>,
-  options: { folder: string; name: string; quarantine: Quarantine; log: Logger },
-) {
-  return new DocumentFile(declaration, options);
-}
-
-class DocumentFile<T> {
+export class DocumentFile<T> {
   private readonly declaration: CollectionDeclaration<T>;
-  private readonly folder: string;
-  private readonly name: string;
+  private readonly options: DocumentFileOptions;
   private readonly path: string;
   private readonly previousPath: string;
-  private readonly quarantine: Quarantine;
-  private readonly log: Logger;
 
-  constructor(
-    declaration: CollectionDeclaration<T>,
-    options: { folder: string; name: string; quarantine: Quarantine; log: Logger },
-  ) {
+  constructor(declaration: CollectionDeclaration<T>, options: DocumentFileOptions) {
     this.declaration = declaration;
-    this.folder = options.folder;
-    this.name = options.name;
+    this.options = options;
     this.path = join(options.folder, options.name);
     this.previousPath = this.path + PREVIOUS;
-    this.quarantine = options.quarantine;
-    this.log = options.log;
   }
 
   async read(): Promise<StoredDocumentText<T> | undefined> {
@@ -92,10 +83,8 @@ class DocumentFile<T> {
     return database.data ?? undefined;
   }
 
-  /** `hasFile` is false only if neither a file nor a previous version exists. */
-  async write(stored: StoredDocumentText<T>, { hasFile }: { hasFile: boolean }): Promise<void> {
-    const makeWay = hasFile ? () => this.keepPrevious() : async () => {};
-    await new Low<StoredDocumentText<T> | null>(this.adapter(makeWay), stored).write();
+  async write(stored: StoredDocumentText<T>): Promise<void> {
+    await new Low<StoredDocumentText<T> | null>(this.adapter(), stored).write();
   }
 
   /** Writes, and deletes everything that was there before. */
@@ -105,7 +94,7 @@ class DocumentFile<T> {
       // A copy rather than a second name: one bad sector must not take both.
       await replaceFile(this.previousPath, text);
     } catch (error) {
-      this.log.warn(
+      this.options.log.warn(
         { err: error, file: this.previousPath },
         'could not write the second copy of a document; it has none until it changes',
       );
@@ -116,15 +105,15 @@ class DocumentFile<T> {
     await removeIfThere(temporaryOf(this.path));
     await this.eraseCompanions();
     await removeIfThere(this.path);
-    await syncFolder(this.folder);
+    await syncFolder(this.options.folder);
   }
 
-  private adapter(makeWay = async () => {}): Adapter<StoredDocumentText<T> | null> {
+  private adapter(): Adapter<StoredDocumentText<T> | null> {
     return {
       read: () => this.readOrRestore(),
       // `Low` writes nothing for null.
       write: async (stored) => {
-        if (stored) await replaceFile(this.path, stored.text, makeWay);
+        if (stored) await replaceFile(this.path, stored.text, () => this.keepPrevious());
       },
     };
   }
@@ -136,10 +125,11 @@ class DocumentFile<T> {
     if (current.state === 'missing' && previous.state === 'missing') return null;
     const reason = current.state === 'bad' ? current.reason : 'it is missing';
     if (previous.state === 'good') {
-      const moved = current.state === 'bad' ? await this.quarantine.take(this.path) : undefined;
+      const moved =
+        current.state === 'bad' ? await this.options.quarantine.take(this.path) : undefined;
       // A copy rather than a second name for the `.bak`: one bad sector must not take both.
       await replaceFile(this.path, previous.stored.text);
-      this.log.error(
+      this.options.log.error(
         { file: this.path, reason, quarantined: moved },
         'a stored document was damaged; using the previous version',
       );
@@ -147,9 +137,9 @@ class DocumentFile<T> {
     }
     if (this.declaration.whenCorrupt === 'refuse') throw this.refusal(reason);
     const moved: string[] = [];
-    if (current.state === 'bad') moved.push(await this.quarantine.take(this.path));
-    if (previous.state === 'bad') moved.push(await this.quarantine.take(this.previousPath));
-    this.log.error(
+    if (current.state === 'bad') moved.push(await this.options.quarantine.take(this.path));
+    if (previous.state === 'bad') moved.push(await this.options.quarantine.take(this.previousPath));
+    this.options.log.error(
       { file: this.path, reason, quarantined: moved },
       'a stored document was damaged and had no intact version; it counts as never written',
     );
@@ -158,7 +148,7 @@ class DocumentFile<T> {
 
   /** Both files stay where they are: moved away, they would look like a document that was never written. */
   private refusal(reason: string): CorruptDocumentError {
-    this.log.error(
+    this.options.log.error(
       { file: this.path, reason },
       'a stored document is damaged and has no intact version',
     );
@@ -173,7 +163,8 @@ class DocumentFile<T> {
     if (text === undefined) return { state: 'missing' };
     try {
       const stored = decode(this.declaration, text);
-      if (fileNameOf(stored.id) !== this.name) throw new Error('it belongs to another document');
+      if (fileNameOf(stored.id) !== this.options.name)
+        throw new Error('it belongs to another document');
       return { state: 'good', stored };
     } catch (error) {
       if (error instanceof NewerDocumentError) throw error;
@@ -192,10 +183,10 @@ class DocumentFile<T> {
    * nobody would look for.
    */
   private async eraseCompanions(): Promise<void> {
-    await this.quarantine.erase(this.path);
+    await this.options.quarantine.erase(this.path);
     await removeIfThere(temporaryOf(this.previousPath));
     await removeIfThere(this.previousPath);
-    await syncFolder(this.folder);
+    await syncFolder(this.options.folder);
   }
 }
 

@@ -23,10 +23,7 @@ export async function ifThere<T>(operation: Promise<T>): Promise<T | undefined> 
   }
 }
 
-/**
- * Makes names created, renamed or removed in a folder survive power loss.
- * Windows cannot do this for a folder and orders the changes itself.
- */
+/** Makes changed names survive power loss. Windows can't do this for a folder, and orders the changes itself. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
@@ -37,10 +34,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * Makes a folder and those above it that are missing, durably. One after another: Node's `recursive` tries for ever where the
- * system refuses a new folder as if the one above were missing, such as in /proc (seen with Node 20.20).
- */
+/** Makes a folder and its missing parents, durably. Node's `recursive` never ends in /proc (seen with Node 20.20). */
 export async function makeFolder(folder: string): Promise<void> {
   const missing: string[] = [];
   for (let at = folder; !(await isFolder(at)); at = dirname(at)) missing.push(at);
@@ -109,10 +103,7 @@ export async function writeTemporary(
   return temporary;
 }
 
-/**
- * Puts a text in the place of a file: after a crash there is the old file or the new one, whole. `makeWay` is what has to be
- * done between writing the text and putting it there. One call at a time.
- */
+/** After a crash there is the old file or the new one, whole. `makeWay` runs between writing the text and renaming it. */
 export async function replaceFile(
   path: string,
   text: string | AsyncIterable<string>,

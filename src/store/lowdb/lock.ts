@@ -20,13 +20,11 @@ const Holder = z.object({
 });
 
 /**
- * Takes the lock file of a data folder, the exclusive right to it, also from a process that died without giving it back. Throws `StoreInUseError`
- * while another process has it.
+ * Takes the exclusive right to a data folder, also from a dead process. Throws `StoreInUseError`.
  *
- * Removing a dead process's file and making one's own would let two takers in: the slower one removes the file of the
- * faster. So nothing is removed to take over. Who follows on a holder links a file named after the contents of that
- * holder's file, which works once; the holder is the last of that chain, and who finds itself there after linking has
- * won. It then makes the chain short again. A file linked to a chain that was cut meanwhile is found not to be on it.
+ * Removing a dead holder's file and creating a new one would let two takers in, so nothing is removed: a successor links a file
+ * named after the holder's contents, which works once. The holder is the last of that chain, and makes it short again. A file
+ * linked to a chain that was cut meanwhile is found not to be on it.
  */
 export async function takeLock(folder: string): Promise<{ release(): Promise<void> }> {
   const path = join(folder, LOCK);
@@ -140,8 +138,7 @@ async function release(path: string, own: string): Promise<void> {
 }
 
 /**
- * When a process started, in words that no other process of this machine shares with the same pid; `undefined` where the
- * system does not tell (all but Linux) or the process is gone.
+ * Start of a process, which no other process of this machine with the same pid shares; `undefined` except on Linux, or if it is gone.
  * Source: proc(5), /proc/<pid>/stat field 22, in clock ticks since the boot that `boot_id` names.
  */
 export async function startOf(pid: number): Promise<string | undefined> {

@@ -16,14 +16,9 @@ import { takeLock } from './lock.ts';
 import { assertNotMoved, HOW_TO_EMPTY, placeOf, readMark, writeMark } from './moved.ts';
 import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
 
-/** Interval at which old files in the quarantine are deleted. */
 const PRUNE_EVERY_MS = 3_600_000;
 
-/**
- * Opens the embedded engine: a folder of plain files, for one process at a time.
- * Throws `StoreInUseError` while another process has the folder, `DataFolderError` when it cannot be used, `StateMovedError`
- * when what was in it is elsewhere now.
- */
+/** Opens a folder of plain files, for one process at a time. Throws `StoreInUseError`, `DataFolderError` or `StateMovedError`. */
 export async function openLowdbStore(options: {
   folder: string;
   log: Logger;
@@ -51,28 +46,18 @@ export async function openLowdbStore(options: {
     });
   }, PRUNE_EVERY_MS).unref();
 
+  const placeOfData = ({ name }: { name: string }) => ({
+    folder: join(folder, name),
+    quarantine,
+    log,
+  });
   const engine: LocalEngine = {
     openCollection: (declaration, access) =>
-      createLowdbCollection(declaration, {
-        ...access,
-        folder: join(folder, declaration.name),
-        quarantine,
-        log,
-      }),
+      createLowdbCollection(declaration, { ...access, ...placeOfData(declaration) }),
     openJournal: (declaration, access) =>
-      createLowdbJournal(declaration, {
-        ...access,
-        folder: join(folder, declaration.name),
-        quarantine,
-        log,
-      }),
+      createLowdbJournal(declaration, { ...access, ...placeOfData(declaration) }),
     openKeyed: (declaration, access) =>
-      openLowdbKeyed(declaration, {
-        ...access,
-        folder: join(folder, declaration.name),
-        quarantine,
-        log,
-      }),
+      openLowdbKeyed(declaration, { ...access, ...placeOfData(declaration) }),
     openKey: ({ assertOpen }) => createKeyFile(folder, assertOpen),
     names: () => namesOf(folder),
     check: () => replaceFile(join(folder, '.check'), `${new Date().toISOString()}\n`),

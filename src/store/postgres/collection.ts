@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import { attempt, type ChangeOutcome, ChangeQueue, type WaitingChange } from '../change-queue.ts';
 import { assertId, notStorable, readDocument, storedForm } from '../documents.ts';
 import { CorruptDocumentError, NewerDocumentError, StoreUnavailableError } from '../errors.ts';
-import { createQueues } from '../queues.ts';
 import type { ChangedDocument, Collection, CollectionDeclaration, Following } from '../store.ts';
 import type { Database } from './database.ts';
 import {
@@ -17,16 +17,6 @@ import type { PendingWork } from './pending-work.ts';
 
 /** Attempts to change a document that other processes change at the same moment. */
 const MAX_TRIES = 200;
-
-interface RowChange<T> {
-  make: (current: T | undefined) => T | undefined;
-  resolve: (document: T | undefined) => void;
-  reject: (error: unknown) => void;
-}
-
-type ChangeOutcome<T> =
-  | { change: RowChange<T>; result: T | undefined }
-  | { change: RowChange<T>; error: unknown };
 
 /** A document as it will be read, and how it is stored. */
 interface PreparedDocument<T> {
@@ -64,14 +54,15 @@ class DocumentRows<T> {
   private readonly declaration: CollectionDeclaration<T>;
   private readonly options: DocumentRowsOptions;
   private readonly database: Database;
-  private readonly pendingChanges = new Map<string, RowChange<T>[]>();
-  private readonly queues = createQueues();
+  private readonly table;
+  private readonly changes = new ChangeQueue<T>((id, changes) => this.apply(id, changes));
   private readonly reportedRevisions = new Set<string>();
 
   constructor(declaration: CollectionDeclaration<T>, options: DocumentRowsOptions) {
     this.declaration = declaration;
     this.options = options;
     this.database = options.database;
+    this.table = sql.table(`${options.database.schema}.document`);
   }
 
   async get(id: string): Promise<T | undefined> {
@@ -91,22 +82,11 @@ class DocumentRows<T> {
     return all;
   }
 
-  async change(id: string, make: RowChange<T>['make']): Promise<T | undefined> {
+  async change(id: string, make: WaitingChange<T>['make']): Promise<T | undefined> {
     this.options.assertOpen();
     this.database.assertWritable();
     assertId(id);
-    return await this.options.pending.track(
-      new Promise((resolve, reject) => {
-        const change = { make, resolve, reject };
-        const pending = this.pendingChanges.get(id);
-        if (pending) {
-          pending.push(change);
-          return;
-        }
-        this.pendingChanges.set(id, [change]);
-        void this.queues.run(id, () => this.applyPending(id));
-      }),
-    );
+    return await this.options.pending.track(this.changes.add(id, make));
   }
 
   async eraseAll(fits: (id: string, document: T) => boolean): Promise<void> {
@@ -176,44 +156,27 @@ class DocumentRows<T> {
   }
 
   private async load(key: Buffer): Promise<DocumentRow | undefined> {
-    const { db, again } = this.database;
-    return await again(
-      async () =>
-        await documentRows(db, this.declaration.name).where('key', '=', key).executeTakeFirst(),
+    const { name } = this.declaration;
+    const [row] = await this.database.again(() =>
+      documentRows(this.database, name, sql`key = ${key}`),
     );
+    return row;
   }
 
-  /** Makes all changes that wait with one write. */
-  private async applyPending(id: string): Promise<void> {
-    const changes = this.pendingChanges.get(id) ?? [];
-    this.pendingChanges.delete(id);
-    try {
-      for (const outcome of await this.apply(id, keyOf(id), changes)) {
-        if ('error' in outcome) outcome.change.reject(outcome.error);
-        else outcome.change.resolve(outcome.result);
-      }
-    } catch (error) {
-      for (const { reject } of changes) reject(error);
-    }
-  }
-
-  private async apply(
-    id: string,
-    key: Buffer,
-    changes: RowChange<T>[],
-  ): Promise<ChangeOutcome<T>[]> {
+  private async apply(id: string, changes: WaitingChange<T>[]): Promise<ChangeOutcome<T>[]> {
+    const key = keyOf(id);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const before = await this.load(key);
       const known = this.documentOf(before);
-      const { outcomes, prepared, isChanged } = this.attempt(known, changes);
+      const { outcomes, next, isChanged } = attempt(known, changes, (one) => this.prepare(one));
       // A damaged document counts as never written, but its row may hold what is to be erased.
       const isDamaged = known === undefined && typeof before?.body === 'string';
       if (!isChanged && !isDamaged) return outcomes;
       const after = {
-        id: prepared ? JSON.stringify(id) : null,
-        version: prepared?.version ?? 0,
+        id: next ? JSON.stringify(id) : null,
+        version: next?.version ?? 0,
         revision: randomUUID(),
-        body: prepared?.text ?? null,
+        body: next?.text ?? null,
       };
       if (await this.replace(key, before, after)) {
         this.options.changes.written({ key, ...after });
@@ -223,24 +186,6 @@ class DocumentRows<T> {
     throw new StoreUnavailableError(
       `Too many changes to a document of '${this.declaration.name}' at once; this one did not get its turn.`,
     );
-  }
-
-  private attempt(before: T | undefined, changes: RowChange<T>[]) {
-    let document = before;
-    let prepared: PreparedDocument<T> | undefined;
-    const outcomes = changes.map((change): ChangeOutcome<T> => {
-      try {
-        const wanted = change.make(document);
-        if (wanted !== document) {
-          prepared = wanted === undefined ? undefined : this.prepare(wanted);
-          document = prepared?.document;
-        }
-        return { change, result: document };
-      } catch (error) {
-        return { change, error };
-      }
-    });
-    return { outcomes, prepared, isChanged: document !== before };
   }
 
   private prepare(wanted: T): PreparedDocument<T> {
@@ -278,37 +223,21 @@ class DocumentRows<T> {
     before: DocumentRow | undefined,
     after: Omit<DocumentRow, 'key'>,
   ): Promise<boolean> {
-    const { writes } = this.database;
     const { name } = this.declaration;
-    const row = {
-      ...after,
-      id: after.id === null ? null : sql<string>`${after.id}::json`,
-      body: after.body === null ? null : sql<string>`${after.body}::json`,
-    };
-    if (before) {
-      const { numUpdatedRows } = await writes
-        .updateTable('document')
-        .set({ ...row, changed_at: sql<Date>`clock_timestamp()` })
-        .where('collection', '=', name)
-        .where('key', '=', key)
-        .where('revision', '=', before.revision)
-        .executeTakeFirst();
-      return numUpdatedRows === 1n;
-    }
-    const { numInsertedOrUpdatedRows } = await writes
-      .insertInto('document')
-      .values({ collection: name, key, ...row })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst();
-    return numInsertedOrUpdatedRows === 1n;
+    const { id, version, revision, body } = after;
+    const write = before
+      ? sql`update ${this.table} set id = ${id}::json, version = ${version},
+          revision = ${revision}::uuid, body = ${body}::json, changed_at = clock_timestamp()
+          where collection = ${name} and key = ${key} and revision = ${before.revision}::uuid`
+      : sql`insert into ${this.table} (collection, key, id, version, revision, body)
+          values (${name}, ${key}, ${id}::json, ${version}, ${revision}::uuid, ${body}::json)
+          on conflict do nothing`;
+    const { numAffectedRows } = await write.execute(this.database.writes);
+    return numAffectedRows === 1n;
   }
 
   private async deleteDamaged({ key, revision }: DocumentRow): Promise<void> {
-    await this.database.writes
-      .deleteFrom('document')
-      .where('collection', '=', this.declaration.name)
-      .where('key', '=', key)
-      .where('revision', '=', revision)
-      .execute();
+    await sql`delete from ${this.table} where collection = ${this.declaration.name}
+      and key = ${key} and revision = ${revision}::uuid`.execute(this.database.writes);
   }
 }

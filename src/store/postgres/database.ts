@@ -3,7 +3,6 @@ import { type ClientConfig, DatabaseError, Pool, type PoolClient, types } from '
 import type { Logger } from 'pino';
 import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
 import type { Lease } from '../store.ts';
-import type { Tables } from './tables.ts';
 
 /** Connection settings of PostgreSQL. */
 export interface DatabaseSettings {
@@ -17,7 +16,6 @@ export interface DatabaseSettings {
   schema?: string;
 }
 
-/** A pool of connections, and the tables behind it. */
 export type Database = ReturnType<typeof openDatabase>;
 
 export const DEFAULT_POOL_SIZE = 10;
@@ -31,10 +29,9 @@ const CONNECT_LIMIT_MS = 5_000;
 const STATEMENT_LIMIT_MS = 5_000;
 const IDLE_TRANSACTION_LIMIT_MS = 10_000;
 
-/** A server that does not even end its statements in time is gone, whatever TCP says. */
+/** A server that doesn't end its statements in time is gone, whatever TCP says. */
 const ANSWER_LIMIT_MS = 8_000;
 
-/** Between tries of what may be done twice. */
 const RETRY_AFTER_MS = [50, 250];
 
 const INT8 = 20;
@@ -77,7 +74,7 @@ export function openDatabase(options: DatabaseSettings & { log: Logger }) {
   pool.on('error', () => {
     // The pool has dropped an idle connection.
   });
-  const db = tablesOn(pool, schema);
+  const db = tablesOn(pool);
 
   return {
     db,
@@ -108,23 +105,22 @@ export function databaseUnder(database: Database, lease: Lease): Database {
   const assertWritable = () => {
     if (!lease.isHeld()) throw new LeaseLostError();
   };
-  const writes = tablesOn(database.pool, database.schema, assertWritable);
+  const writes = tablesOn(database.pool, assertWritable);
   return { ...database, writes, assertWritable };
 }
 
 /** `before` is called right before each statement, when there is a connection for it. */
-function tablesOn(pool: Pool, schema: string, before = () => {}): Kysely<Tables> {
-  return new Kysely<Tables>({
+function tablesOn(pool: Pool, before = () => {}): Kysely<unknown> {
+  return new Kysely<unknown>({
     dialect: new PostgresDialect({
       pool: {
         connect: async () => withRepair(await pool.connect(), before),
         end: () => pool.end(),
       },
     }),
-  }).withSchema(schema);
+  });
 }
 
-/** Throws `StoreUnavailableError` in place of what says that the database cannot be reached. */
 async function once<R>(task: () => Promise<R>): Promise<R> {
   try {
     return await task();
@@ -133,7 +129,6 @@ async function once<R>(task: () => Promise<R>): Promise<R> {
   }
 }
 
-/** A connection on which a statement failed for another reason than the statement is not used again. */
 function withRepair(client: PoolClient, before: () => void): PostgresPoolClient {
   let broken = false;
   const query = async (text: string, values: unknown[]) => {

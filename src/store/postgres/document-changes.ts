@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Following } from '../store.ts';
 import type { Database } from './database.ts';
 import { inTurn } from './in-turn.ts';
 import type { ChangeNews } from './news.ts';
 
-/** A row of the table of documents, as texts. */
 export interface DocumentRow {
   key: Buffer;
   id: string | null;
@@ -21,31 +20,29 @@ const PAGE_COUNT = 500;
 export const keyOf = (id: string): Buffer =>
   createHash('sha256').update(JSON.stringify(id)).digest();
 
-/** The rows of a collection, to be narrowed down. */
-export const documentRows = (db: Database['db'], collection: string) =>
-  db
-    .selectFrom('document')
-    .select(['key', sql<string | null>`id::text`.as('id'), 'version', 'revision'])
-    .select(sql<string | null>`body::text`.as('body'))
-    .where('collection', '=', collection);
+/** Rows of a collection that fulfil a condition. */
+export async function documentRows(
+  { db, schema }: Pick<Database, 'db' | 'schema'>,
+  collection: string,
+  condition: RawBuilder<unknown>,
+): Promise<DocumentRow[]> {
+  const { rows } = await sql<DocumentRow>`
+    select key, id::text as id, version, revision, body::text as body
+    from ${sql.table(`${schema}.document`)}
+    where collection = ${collection} and ${condition}`.execute(db);
+  return rows;
+}
 
-/** All documents of a collection, in the order of their keys; `askedMs` is when a page was asked for, on the monotonic clock. */
+/** Pages in the order of keys; `askedMs` is when a page was requested, on the monotonic clock. */
 export async function* documentPages(
-  { db, again }: Pick<Database, 'db' | 'again'>,
+  database: Pick<Database, 'db' | 'schema' | 'again'>,
   collection: string,
 ): AsyncGenerator<{ rows: DocumentRow[]; askedMs: number }> {
   for (let after: Buffer | undefined = Buffer.alloc(0); after; ) {
     const from: Buffer = after;
     const askedMs = performance.now();
-    const rows = await again(
-      async () =>
-        await documentRows(db, collection)
-          .where('key', '>', from)
-          .where('body', 'is not', null)
-          .orderBy('key')
-          .limit(PAGE_COUNT)
-          .execute(),
-    );
+    const isNext = sql`key > ${from} and body is not null order by key limit ${PAGE_COUNT}`;
+    const rows = await database.again(() => documentRows(database, collection, isNext));
     yield { rows, askedMs };
     after = rows.length === PAGE_COUNT ? rows.at(-1)?.key : undefined;
   }
@@ -57,13 +54,9 @@ export interface ChangedRow {
   row: DocumentRow;
 }
 
-/**
- * An earlier change may become visible after a later one, by so much at most: statements end after 5 s, and idle
- * transactions after 10.
- */
+/** An earlier change may become visible this much later: statements end after 5 s, idle transactions after 10 s. */
 const OVERLAP = sql`interval '30 seconds'`;
 
-/** Later reads find a change again for so long, with some time to spare. */
 const RECENT_KEPT_MS = 60_000;
 
 /** After so long without a read, deletions may be missed, because no row is left of them. Everything is read again then. */
@@ -193,12 +186,12 @@ class ChangeReader {
 
   /** Keys of documents that were written since, without the ones passed on already. */
   private async changedSince(since: Date): Promise<Buffer[]> {
-    const rows = await this.database.db
-      .selectFrom('document')
-      .select(['key', 'revision'])
-      .where('collection', '=', this.collection)
-      .where('changed_at', '>', sql<Date>`${since}::timestamptz - ${OVERLAP}`)
-      .execute();
+    const { db, schema } = this.database;
+    const { rows } = await sql<Pick<DocumentRow, 'key' | 'revision'>>`
+      select key, revision from ${sql.table(`${schema}.document`)}
+      where collection = ${this.collection} and changed_at > ${since}::timestamptz - ${OVERLAP}`.execute(
+      db,
+    );
     return rows
       .filter(({ key, revision }) => this.recent.get(textOf(key))?.revision !== revision)
       .map(({ key }) => key);
@@ -209,9 +202,8 @@ class ChangeReader {
     for (let at = 0; at < keys.length; at += PAGE_COUNT) {
       const some = keys.slice(at, at + PAGE_COUNT);
       const askedMs = performance.now();
-      const rows: DocumentRow[] = await documentRows(this.database.db, this.collection)
-        .where('key', 'in', some)
-        .execute();
+      const isOne = sql`key = any(${some}::bytea[])`;
+      const rows = await documentRows(this.database, this.collection, isOne);
       const found = new Set(rows.map(({ key }) => textOf(key)));
       const gone = some
         .filter((key) => !found.has(textOf(key)))

@@ -1,7 +1,4 @@
-/**
- * One run at a time. Who asks while one is under way has the next one, which begins after that and which all who asked
- * meanwhile share: so what a run reads is never older than the question.
- */
+/** One run at a time. Callers during a run share the next one, so what a run reads is never older than the call. */
 export function inTurn(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;

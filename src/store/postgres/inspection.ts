@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+import { once } from 'node:events';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
@@ -16,20 +16,15 @@ import { documentRows, keyOf } from './document-changes.ts';
 import { appliedTo, livesWith, migrations, unknownOf } from './migrations/migrations.ts';
 import { assertNotMoved } from './moved.ts';
 
-/** Trips there and back that are measured. */
 const TRIPS = 9;
 const WORDS = 5;
 
 /** Word that was not heard by then does not come through. */
 const HEAR_LIMIT_MS = 3_000;
 
-/** A database as somebody finds it who looks whether it will do. */
 export type DatabaseFacts = Awaited<ReturnType<typeof inspect>>;
 
-/**
- * Inspects a database without a change to it. Throws `StoreUnavailableError` if it can't be reached, else the server's
- * own error.
- */
+/** Read-only. Throws `StoreUnavailableError`, else the server's own error. */
 export async function inspectDatabase(
   settings: DatabaseSettings & {
     log: Logger;
@@ -45,7 +40,7 @@ export async function inspectDatabase(
   }
 }
 
-/** A document of a database, for who only looks; `undefined` where there is none. Throws when it cannot be read, or is damaged. */
+/** Reads a document; `undefined` if there is none. Throws if it is damaged. */
 export async function lookAtDocument<T>(
   settings: DatabaseSettings & { log: Logger },
   declaration: CollectionDeclaration<T>,
@@ -53,8 +48,8 @@ export async function lookAtDocument<T>(
 ): Promise<T | undefined> {
   const database = openDatabase({ ...settings, poolSize: 1 });
   try {
-    const row = await database.once(() =>
-      documentRows(database.db, declaration.name).where('key', '=', keyOf(id)).executeTakeFirst(),
+    const [row] = await database.once(() =>
+      documentRows(database, declaration.name, sql`key = ${keyOf(id)}`),
     );
     if (!row || row.body === null) return undefined;
     return readDocument(declaration, { version: row.version, document: JSON.parse(row.body) });
@@ -99,8 +94,6 @@ async function askServer({ pool }: Database) {
     maxConnections: number;
     reservedConnections: number;
     usedConnections: number;
-    limitOfUser: number;
-    limitOfDatabase: number;
   }>(`
     select current_setting('server_version') as version,
       current_setting('server_version_num')::int as "versionNumber",
@@ -113,9 +106,7 @@ async function askServer({ pool }: Database) {
       current_setting('max_connections')::int as "maxConnections",
       current_setting('superuser_reserved_connections')::int
         + coalesce(current_setting('reserved_connections', true)::int, 0) as "reservedConnections",
-      (select sum(numbackends)::int from pg_stat_database) as "usedConnections",
-      (select rolconnlimit from pg_roles where rolname = current_user) as "limitOfUser",
-      (select datconnlimit from pg_database where datname = current_database()) as "limitOfDatabase"`);
+      (select sum(numbackends)::int from pg_stat_database) as "usedConnections"`);
   const [found] = rows;
   if (!found) throw new Error('the server reports nothing about itself');
   return found;
@@ -173,8 +164,6 @@ async function tryListening(database: Database, url: string) {
   const client = new Client(connectionConfig(url));
   client.on('error', () => {});
   const channel = `askwatch_doctor_${randomBytes(8).toString('hex')}`;
-  const heard = new Map<string, () => void>();
-  client.on('notification', ({ payload = '' }) => heard.get(payload)?.());
   try {
     await client.connect();
     const isSame = (await serverOf(client)) === (await serverOf(database.pool));
@@ -182,19 +171,12 @@ async function tryListening(database: Database, url: string) {
     const times: number[] = [];
     for (let word = 0; word < WORDS; word += 1) {
       const sentMs = performance.now();
-      const coming = new Promise<true>((resolve) => heard.set(String(word), () => resolve(true)));
+      const heard = once(client, 'notification', { signal: AbortSignal.timeout(HEAR_LIMIT_MS) });
       await database.pool.query('select pg_notify($1, $2)', [channel, String(word)]);
-      const limit = new AbortController();
-      const came = await Promise.race([
-        coming,
-        pause(HEAR_LIMIT_MS, false, { signal: limit.signal }).catch(() => false),
-      ]);
-      limit.abort();
-      if (!came) return { isSame, heardAfterMs: undefined };
+      if (!(await heard.catch(() => undefined))) return { isSame, heardAfterMs: undefined };
       times.push(performance.now() - sentMs);
     }
-    times.sort((a, b) => a - b);
-    return { isSame, heardAfterMs: times[Math.floor(WORDS / 2)] };
+    return { isSame, heardAfterMs: times.sort((a, b) => a - b)[Math.floor(WORDS / 2)] };
   } catch (error) {
     return { error: asStoreError(error) };
   } finally {

@@ -7,7 +7,6 @@ import type { Keyed, KeyedChanges, KeyedDeclaration } from '../store.ts';
 import type { Database } from './database.ts';
 import { keyOf } from './document-changes.ts';
 import type { PendingWork } from './pending-work.ts';
-import type { Tables } from './tables.ts';
 
 /** Items of one statement. */
 const BATCH_COUNT = 1_000;
@@ -132,7 +131,7 @@ class KeyedRows<T> {
 
   /** May be sent twice: an answer may be lost, and the items are the same the second time. */
   private async sendHead(
-    on: Kysely<Tables>,
+    on: Kysely<unknown>,
     revision: string,
     deletes: readonly string[],
     puts: readonly EncodedItem[],

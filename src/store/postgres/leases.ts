@@ -141,14 +141,8 @@ class LeaseRows {
     const { kind, no, holder, fence } = row;
     await database
       .again(() =>
-        database.db
-          .updateTable('lease')
-          .set({ holder: null })
-          .where('kind', '=', kind)
-          .where('no', '=', no)
-          .where('holder', '=', holder)
-          .where('fence', '=', fence)
-          .execute(),
+        sql`update ${this.lease} set holder = null where kind = ${kind} and no = ${no}
+          and holder = ${holder}::uuid and fence = ${fence}`.execute(database.db),
       )
       .catch((error: unknown) => {
         log.debug({ err: error, kind, no }, 'could not release a lease; it expires by itself');

@@ -5,8 +5,6 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Database } from './database.ts';
 
-export type Membership = Awaited<ReturnType<typeof joinMembers>>;
-
 /** Times of membership, milliseconds. */
 export interface MemberTimes {
   /** A process counts as alive so long after its last heartbeat. */
@@ -30,26 +28,11 @@ interface MemberOptions {
   log: Logger;
 }
 
-/**
- * Joins the processes on the database and sends heartbeats. A process checks that it counts as alive by two of its clocks,
- * counted from before the heartbeat: the monotonic clock stands still while a machine sleeps, and the other one can be set.
- */
-export async function joinMembers(options: MemberOptions) {
-  const member = new Member(options);
-  await member.join();
-  return {
-    /** The current id, which changes after the process was thought dead. */
-    id: () => member.life.id,
-    /** Aborts when this process no longer counts as the current id. */
-    signal: () => member.life.ended.signal,
-    isAlive: () => member.isAlive(),
-    /** Sends a heartbeat now; concurrent calls share it. Rejects if the database can't be reached. */
-    beat: () => member.beat(),
-    /** Competes for leases of a kind, or no longer, from the next heartbeat on. */
-    want: (kind: string, does: boolean) => member.want(kind, does),
-    /** Ends the membership at once, so that others needn't wait. */
-    close: () => member.close(),
-  };
+/** Joins the processes on the database, and sends heartbeats. */
+export async function joinMembers(options: MemberOptions): Promise<Membership> {
+  const membership = new Membership(options);
+  await membership.join();
+  return membership;
 }
 
 /**
@@ -77,9 +60,14 @@ function newLife(before: string | null = null): MemberLife {
   return { id: randomUUID(), before, ended, joined: false, trusted };
 }
 
-class Member {
-  life = newLife();
+/**
+ * A process checks that it counts as alive by two of its clocks, counted from before the heartbeat: the monotonic clock
+ * stands still while a machine sleeps, and the other one can be set.
+ */
+export class Membership {
+  private life = newLife();
   private readonly options: MemberOptions;
+  private readonly table;
   private readonly ttlMs: number;
   private readonly beatMs: number;
   private readonly trustMs: number;
@@ -92,6 +80,7 @@ class Member {
   constructor(options: MemberOptions) {
     const { ttlMs, beatMs } = { ...MEMBER_TIMES, ...options.times };
     this.options = options;
+    this.table = sql.table(`${options.database.schema}.member`);
     this.ttlMs = ttlMs;
     this.beatMs = beatMs;
     this.trustMs = ttlMs - Math.min(MARGIN_MS, ttlMs / 2.5);
@@ -102,11 +91,19 @@ class Member {
     // A heartbeat may take long, so trust is checked in between.
     this.watching = setInterval(() => this.checkTrust(), Math.min(250, this.ttlMs / 10)).unref();
     await database.again(() => this.beat());
-    await database.db
-      .deleteFrom('member')
-      .where('until', '<', sql<Date>`clock_timestamp() - interval '1 hour'`)
-      .execute();
+    await sql`delete from ${this.table}
+      where until < clock_timestamp() - interval '1 hour'`.execute(database.db);
     this.beatLater();
+  }
+
+  /** The current id, which changes after the process was thought dead. */
+  id(): string {
+    return this.life.id;
+  }
+
+  /** Aborts when this process no longer counts as the current id. */
+  signal(): AbortSignal {
+    return this.life.ended.signal;
   }
 
   isAlive(): boolean {
@@ -114,11 +111,13 @@ class Member {
     return this.life.joined;
   }
 
+  /** Competes for leases of a kind, or no longer, from the next heartbeat on. */
   want(kind: string, does: boolean): void {
     if (does) this.wants.add(kind);
     else this.wants.delete(kind);
   }
 
+  /** Sends a heartbeat now; concurrent calls share it. Rejects if the database can't be reached. */
   beat(): Promise<void> {
     this.beating ??= this.options.database
       .once(() => this.beatOnce())
@@ -128,6 +127,7 @@ class Member {
     return this.beating;
   }
 
+  /** Ends the membership at once, so that others needn't wait. */
   async close(): Promise<void> {
     const { database, log } = this.options;
     this.hasLeft = true;
@@ -138,7 +138,7 @@ class Member {
     this.endLife('it left');
     if (!joined) return;
     await database
-      .again(() => database.db.deleteFrom('member').where('id', '=', id).execute())
+      .again(() => sql`delete from ${this.table} where id = ${id}::uuid`.execute(database.db))
       .catch((error: unknown) => {
         const message =
           'could not sign off this process; it counts as alive for a few more seconds';
@@ -160,7 +160,7 @@ class Member {
 
   private async sendHeartbeat({ id, before, joined }: MemberLife) {
     const { database, version, knows } = this.options;
-    const member = sql.table(`${database.schema}.member`);
+    const member = this.table;
     const until = sql`clock_timestamp() + ${`${this.ttlMs} milliseconds`}::interval`;
     const wants = [...this.wants];
     const { rows } = joined

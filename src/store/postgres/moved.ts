@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { StoreInUseError } from '../errors.ts';
 import { assertNotMarked, StateMark } from '../move-mark.ts';
 import type { Database } from './database.ts';
-import { keyOf } from './document-changes.ts';
+import { documentRows, keyOf } from './document-changes.ts';
 import { MEMBER_TIMES, type Membership } from './members.ts';
 
 /** Collection of the document that holds the mark. */
@@ -47,8 +47,8 @@ export async function assertNotMoved(database: Database, url: string): Promise<v
 }
 
 /**
- * Keeps other processes from starting, and waits until no other one counts as alive. Throws `StoreInUseError` if one stays.
- * Every process joins before it looks, so of any two at least one sees the other.
+ * Keeps other processes from starting, and waits until none counts as alive. Throws `StoreInUseError` if one stays. Every process
+ * joins before it looks, so of any two at least one sees the other.
  */
 export async function assertAlone({ db, schema }: Database, members: Membership): Promise<void> {
   members.want(MOVING, true);
@@ -67,13 +67,8 @@ export async function assertAlone({ db, schema }: Database, members: Membership)
   }
 }
 
-export async function readMark({ db }: Database): Promise<StateMark | undefined> {
-  const row = await db
-    .selectFrom('document')
-    .select(sql<string | null>`body::text`.as('body'))
-    .where('collection', '=', MARK_COLLECTION)
-    .where('key', '=', keyOf(MARK_ID))
-    .executeTakeFirst();
+export async function readMark(database: Database): Promise<StateMark | undefined> {
+  const [row] = await documentRows(database, MARK_COLLECTION, sql`key = ${keyOf(MARK_ID)}`);
   return row?.body ? StateMark.parse(JSON.parse(row.body)) : undefined;
 }
 

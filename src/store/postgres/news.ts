@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import type { Logger } from 'pino';
 import { connectionConfig, type Database } from './database.ts';
+import { createPendingWork } from './pending-work.ts';
 
 /** Word that something was changed, between the processes that use a database. */
 export type ChangeNews = ReturnType<typeof openNews>;
@@ -16,12 +17,6 @@ const LISTEN_AGAIN_AFTER_MS = 1_000;
 /** Topics in one message; what a message may hold is 8,000 bytes. */
 const MAX_TOPICS = 100;
 
-interface Topic {
-  polls: Set<() => Promise<void>>;
-  running: Promise<void> | undefined;
-  again: boolean;
-}
-
 /**
  * Listens on a connection of its own, and polls: word wakes, tables tell. Nothing depends on word coming through, so a
  * database behind a pooler only answers a second later.
@@ -29,7 +24,8 @@ interface Topic {
 export function openNews(options: { database: Database; directUrl: string; log: Logger }) {
   const { database, directUrl, log } = options;
   const channel = `askwatch_${database.schema}`;
-  const topics = new Map<string, Topic>();
+  const pollsOf = new Map<string, Set<() => Promise<void>>>();
+  const polling = createPendingWork();
   const toSay = new Set<string>();
   let saying: NodeJS.Timeout | undefined;
   let saidAtMs = Number.NEGATIVE_INFINITY;
@@ -38,24 +34,16 @@ export function openNews(options: { database: Database; directUrl: string; log: 
   let closed = false;
 
   function wake(name: string) {
-    const topic = topics.get(name);
-    if (!topic || closed) return;
-    if (topic.running) {
-      topic.again = true;
-      return;
+    if (closed) return;
+    for (const poll of pollsOf.get(name) ?? []) {
+      polling
+        .track(poll())
+        .catch((error: unknown) => log.debug({ err: error }, 'could not read changes'));
     }
-    topic.running = pollAll(topic).finally(() => {
-      topic.running = undefined;
-      if (!topic.again) return;
-      topic.again = false;
-      wake(name);
-    });
   }
 
-  async function pollAll({ polls }: Topic) {
-    for (const poll of polls) {
-      await poll().catch((error: unknown) => log.debug({ err: error }, 'could not read changes'));
-    }
+  function wakeAll() {
+    for (const name of pollsOf.keys()) wake(name);
   }
 
   async function say() {
@@ -86,7 +74,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
         await Promise.race([connecting, ended]);
         if (!closed) await client.query(`listen ${client.escapeIdentifier(channel)}`);
         // Notifications before the LISTEN are lost.
-        for (const name of topics.keys()) wake(name);
+        wakeAll();
         await ended;
       } catch (error) {
         log.debug({ err: error }, 'could not listen to other processes; polling');
@@ -105,23 +93,16 @@ export function openNews(options: { database: Database; directUrl: string; log: 
       };
     });
 
-  const polling = setInterval(() => {
-    for (const name of topics.keys()) wake(name);
-  }, POLL_EVERY_MS).unref();
+  const timer = setInterval(wakeAll, POLL_EVERY_MS).unref();
   const listening = listen();
 
   return {
-    /** Calls `poll` when somebody said that the topic has news, and every second; once at a time. */
+    /** Calls `poll`, which shares runs as `inTurn` does, when somebody said that the topic has news, and every second. */
     follow(topic: string, poll: () => Promise<void>): { stop(): void } {
-      const known = topics.get(topic) ?? { polls: new Set(), running: undefined, again: false };
-      topics.set(topic, known);
-      known.polls.add(poll);
-      return {
-        stop() {
-          known.polls.delete(poll);
-          if (known.polls.size === 0) topics.delete(topic);
-        },
-      };
+      const polls = pollsOf.get(topic) ?? new Set();
+      pollsOf.set(topic, polls);
+      polls.add(poll);
+      return { stop: () => void polls.delete(poll) };
     },
     /** Says that a topic has news: at once, or a moment later together with what else is said. */
     announce(topic: string): void {
@@ -136,10 +117,10 @@ export function openNews(options: { database: Database; directUrl: string; log: 
         await say();
       }
       closed = true;
-      clearInterval(polling);
+      clearInterval(timer);
       endTurn();
       await listening;
-      await Promise.all([...topics.values()].map(({ running }) => running));
+      await polling.idle();
     },
   };
 }

@@ -33,12 +33,11 @@ import {
 import { type ChangeNews, newsUntil, openNews } from './news.ts';
 import { createPendingWork, type PendingWork } from './pending-work.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
-import { createPostgresSeries } from './series.ts';
+import { PostgresSeries } from './series.ts';
 import { createSharedExtras, openPostgresSharedValues } from './shared-values.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';
-import { createPostgresWindows, sweepWindows } from './windows.ts';
+import { PostgresWindows, sweepWindows } from './windows.ts';
 
-/** Interval at which unused rows of removed documents and windows are deleted. */
 const SWEEP_EVERY_MS = 60_000;
 
 /** Interval at which the schema's version is checked: a newer program may have changed it. */
@@ -52,18 +51,15 @@ export interface PostgresOptions extends DatabaseSettings {
   times?: Partial<MemberTimes>;
 }
 
-/** A store, and what only a database has room for. */
 export interface PostgresStore extends Store {
-  /** Results of checks. */
   readonly series: Series;
   /** Extras of the shared values of a name. */
   extras(name: string): SharedExtras;
 }
 
 /**
- * Opens the engine for several processes on one database. The schema is brought to what this program knows first.
- * Throws `StoreUnavailableError` when the database cannot be reached, `NewerSchemaError` when a newer program has made it one
- * that this program cannot use, else what it says.
+ * Opens the engine for several processes, and migrates the schema first. Throws `StoreUnavailableError`, `NewerSchemaError`, else what
+ * the database says.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const parts = await openParts(options, ({ database }) =>
@@ -72,10 +68,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   return createStore(parts);
 }
 
-/**
- * Opens the state in a database to move it, whatever its mark says, while no program runs on it. With `isCompared` nothing in
- * it is changed, and programs may run.
- */
+/** Opens the state to move it, whatever its mark says, while no program runs on it. With `isCompared` programs may run. */
 export async function openPostgresForMove(
   options: PostgresOptions & { isCompared: boolean },
 ): Promise<MovableStore> {
@@ -193,7 +186,7 @@ function createStore(parts: StoreParts): PostgresStore {
       return leases.group(kind, count, holder);
     },
     extras: (name) => createSharedExtras(name, { database, assertOpen }),
-    series: createPostgresSeries({ database, pending, assertOpen, log }),
+    series: new PostgresSeries({ database, pending, assertOpen, log }),
     isShared: true,
     usage(clocks) {
       occupy('usage');
@@ -302,7 +295,7 @@ function openByName(
     },
     windows(declaration) {
       occupy(declaration.name);
-      return createPostgresWindows(declaration, access);
+      return new PostgresWindows(declaration, access);
     },
   };
   return { opens, occupy };

@@ -23,39 +23,7 @@ interface SeriesOptions {
 }
 
 /** Rows of a few days, in partitions of a day. */
-export function createPostgresSeries(options: SeriesOptions): Series {
-  const { pending, assertOpen } = options;
-  const rows = new SeriesRows(options);
-  return {
-    async append(added) {
-      assertOpen();
-      return await pending.track(rows.append(added));
-    },
-    async newest(monitor, wanted) {
-      assertOpen();
-      return await rows.newest(monitor, wanted);
-    },
-    async between(ranges) {
-      assertOpen();
-      return await rows.between(ranges);
-    },
-    monitors: () => rows.monitors(),
-    async hours() {
-      assertOpen();
-      return await rows.hours();
-    },
-    async forget(monitor) {
-      assertOpen();
-      await pending.track(rows.forget(monitor));
-    },
-    async prune(beforeMs) {
-      assertOpen();
-      await pending.track(rows.prune(beforeMs));
-    },
-  };
-}
-
-class SeriesRows {
+export class PostgresSeries implements Series {
   private readonly options: SeriesOptions;
   private readonly database: Database;
   private readonly table;
@@ -69,17 +37,22 @@ class SeriesRows {
   }
 
   async append<T extends SeriesRow>(rows: readonly T[]): Promise<T[]> {
+    this.options.assertOpen();
     if (rows.length === 0) return [];
     const { again } = this.database;
-    const addedCount = await again(() => this.insertOrMakeDays(rows));
-    // Rows that are sent a second time aren't counted either.
-    return addedCount === rows.length ? [] : await again(() => this.refusedOf(rows));
+    return await this.options.pending.track(
+      again(() => this.insertOrMakeDays(rows)).then((addedCount) =>
+        // Rows that are sent a second time aren't counted either.
+        addedCount === rows.length ? [] : again(() => this.refusedOf(rows)),
+      ),
+    );
   }
 
   async newest(
     monitor: string,
     wanted: { count: number; minKind?: number; beforeMs?: number },
   ): Promise<SeriesRow[]> {
+    this.options.assertOpen();
     const { count, minKind = 0, beforeMs = Number.POSITIVE_INFINITY } = wanted;
     const { rows } = await this.database.again(() =>
       sql<StoredRow>`select ${COLUMNS} from ${this.table} r
@@ -91,6 +64,7 @@ class SeriesRows {
   }
 
   async between(ranges: readonly SeriesRange[]): Promise<SeriesRow[]> {
+    this.options.assertOpen();
     const { rows } = await this.database.again(() =>
       sql<StoredRow>`select ${COLUMNS} from unnest(
           ${ranges.map(({ monitor }) => monitor)}::text[],
@@ -127,6 +101,7 @@ class SeriesRows {
   }
 
   async hours(): Promise<number[]> {
+    this.options.assertOpen();
     const hours = new Set<number>();
     for await (const some of this.monitors()) {
       const { rows } = await this.database.again(() =>
@@ -140,13 +115,21 @@ class SeriesRows {
   }
 
   async forget(monitor: string): Promise<void> {
+    const { pending, assertOpen } = this.options;
+    assertOpen();
     const { again, db } = this.database;
-    await again(() => sql`delete from ${this.table} where monitor = ${monitor}`.execute(db));
+    await pending.track(
+      again(() => sql`delete from ${this.table} where monitor = ${monitor}`.execute(db)),
+    );
   }
 
   async prune(beforeMs: number): Promise<void> {
     const { partitions } = this;
-    await this.database.once(() => partitions.removeBefore(partitions.dayOf(beforeMs)));
+    const { pending, assertOpen } = this.options;
+    assertOpen();
+    await pending.track(
+      this.database.once(() => partitions.removeBefore(partitions.dayOf(beforeMs))),
+    );
   }
 
   private async insertOrMakeDays(rows: readonly SeriesRow[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { createSlidingWindow } from '../sliding-window.ts';
 import type { WindowView } from '../windows.ts';
-import { WINDOW_SLOTS } from './migrations/counters-migration.ts';
+import { WINDOW_SLOTS } from './migrations/state-migration.ts';
 
 /** A window as the database has it. Slots are numbered from 1970. */
 export interface Slots {
@@ -8,7 +8,7 @@ export interface Slots {
   moment: number;
   /** The slot that is under way. */
   at: number;
-  /** Amount of each slot; the last slot is the one after `at`. */
+  /** Amount of each slot, up to `at`. */
   slots: readonly number[];
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { type BatchWriter, createBatchWriter } from '../batch-writer.ts';
+import { BatchWriter } from '../batch-writer.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import {
   type Hold,
@@ -14,6 +14,7 @@ import {
   type UsageRecord,
   type UsageRow,
 } from '../usage.ts';
+import { createUsageSums } from '../usage-sums.ts';
 import { type Database, isUnavailable } from './database.ts';
 import type { PostgresLeases } from './leases.ts';
 import type { Membership } from './members.ts';
@@ -45,10 +46,9 @@ interface BookEntry {
   hold?: string;
 }
 
-/** Entries of one statement. The id stays the same however often they are sent, so that they count once. */
+/** Entries of one day in one statement. The id stays the same however often they are sent, so that they count once. */
 interface BookEntryBatch {
   id: string;
-  atMs: number;
   entries: readonly BookEntry[];
   /** Reservations that end. */
   settled: string[];
@@ -82,8 +82,8 @@ interface BooksClocks {
 }
 
 /**
- * Usage in tables: batches of requests, and sums by day, key, model and provider, stored together. A request counts towards
- * its key's budgets once it is in the sums. Its reservation counts until then, so there is no moment at which neither does.
+ * Usage in tables of sums by day, key and model. A request counts towards its key's budgets once it is in the sums. Its
+ * reservation counts until then, so there is no moment at which neither does.
  */
 export function openPostgresUsageBooks(clocks: BooksClocks, options: BooksOptions): UsageBooks {
   const { pending, assertOpen } = options;
@@ -132,7 +132,6 @@ class UsageEntries {
   private readonly settling = new Map<string, number>();
   /** Reservations of requests that couldn't be kept until they were stored. */
   private readonly orphans = new Set<string>();
-  private readonly months = new Set<string>();
   /** Stored entries, which may be sent again along with others that couldn't be stored with them. */
   private readonly stored = new WeakSet<BookEntry>();
   /** A sent batch whose answer was lost. */
@@ -142,10 +141,9 @@ class UsageEntries {
   constructor(unixMs: () => number, options: BooksOptions) {
     this.unixMs = unixMs;
     this.options = options;
-    this.writer = createBatchWriter<BookEntry>({
+    this.writer = new BatchWriter<BookEntry>({
       append: (entries) => options.pending.track(this.append(entries)),
       batchCount: BATCH_COUNT,
-      // A batch has one time, which tells the day of its requests.
       fitsWith: (first, entry) => dayOf(first.atMs) === dayOf(entry.atMs),
       waitMs: FLUSH_MS,
       betweenMs: FLUSH_MS,
@@ -201,7 +199,6 @@ class UsageEntries {
     if (rest.length === 0) return;
     await this.send({
       id: randomUUID(),
-      atMs: rest.at(-1)?.atMs ?? this.unixMs(),
       entries: rest,
       settled: [...this.orphans, ...rest.flatMap(({ hold }) => hold ?? [])],
     });
@@ -230,21 +227,14 @@ class UsageEntries {
     }
   }
 
-  private async insert({ id, atMs, entries, settled }: BookEntryBatch): Promise<void> {
+  private async insert({ id, entries, settled }: BookEntryBatch): Promise<void> {
     const { db, schema } = this.options.database;
-    const records = entries.flatMap(({ record }) => record ?? []);
-    await this.makeMonth(atMs);
-    await sql`select ${sql.id(schema, 'store_usage')}(${new Date(atMs)}::timestamptz, ${id}::uuid,
-      ${JSON.stringify(records)}::json, ${JSON.stringify(sumsOf(records))}::json,
-      ${JSON.stringify(tokensOf(records))}::json, ${settled}::uuid[])`.execute(db);
-  }
-
-  private async makeMonth(atMs: number): Promise<void> {
-    const { db, schema } = this.options.database;
-    const month = `${dayOf(atMs).slice(0, 7)}-01`;
-    if (this.months.has(month)) return;
-    await sql`select ${sql.id(schema, 'make_usage_month')}(${month}::date)`.execute(db);
-    this.months.add(month);
+    const sums = createUsageSums();
+    for (const { record } of entries) if (record) sums.add(record);
+    const day = dayOf(entries[0]?.atMs ?? this.unixMs());
+    const rows: UsageRow[] = sums.list().map((counts) => ({ day, ...counts }));
+    await sql`select ${sql.id(schema, 'store_usage')}(${id}::uuid, ${JSON.stringify(rows)}::json,
+      ${settled}::uuid[])`.execute(db);
   }
 
   private followMembership(): void {
@@ -384,36 +374,21 @@ class UsageDays {
     const today = dayOf(this.unixMs());
     const { rows } = await again(() =>
       sql<UsageRow>`
-        select day::text, key_id as "keyId", model, sum(requests)::bigint as requests,
-          sum(complete)::bigint as complete, sum(client_gone)::bigint as client_gone,
-          sum(upstream_error)::bigint as upstream_error, sum(refused)::bigint as refused,
-          sum(prompt_tokens)::bigint as "promptTokens",
-          sum(completion_tokens)::bigint as "completionTokens",
-          sum(estimated)::bigint as estimated
-        from ${this.named('usage_day')}
-        where day between greatest(${fromDay ?? today}::date, ${this.oldestDay()}::date)
-          and ${toDay ?? today}::date and (${keyId ?? null}::text is null or key_id = ${keyId ?? null})
-        group by day, key_id, model
-        order by day, key_id collate "C", model collate "C"`.execute(db),
+        select u.*, u.day::text as day from ${this.named('usage_day')} u
+        where u.day between greatest(${fromDay ?? today}::date, ${this.oldestDay()}::date)
+          and ${toDay ?? today}::date and (${keyId ?? null}::text is null or u."keyId" = ${keyId ?? null})
+        order by u.day, u."keyId" collate "C", u.model collate "C"`.execute(db),
     );
     return rows;
   }
 
   async replace(rows: readonly UsageRow[]): Promise<void> {
-    const sums = rows.map(({ keyId, promptTokens, completionTokens, ...row }) => ({
-      ...row,
-      key_id: keyId,
-      provider: '',
-      prompt_tokens: promptTokens,
-      completion_tokens: completionTokens,
-    }));
+    const table = this.named('usage_day');
     await this.options.database.db.transaction().execute(async (transaction) => {
-      for (const table of ['usage_batch', 'usage_day', 'budget']) {
-        await sql`delete from ${this.named(table)}`.execute(transaction);
-      }
-      const text = JSON.stringify(sums);
-      await sql`insert into ${this.named('usage_day')}
-        select s.* from json_populate_recordset(null::${this.named('usage_day')}, ${text}::json) s`.execute(
+      await sql`delete from ${this.named('budget')}`.execute(transaction);
+      await sql`delete from ${table}`.execute(transaction);
+      await sql`insert into ${table}
+        select s.* from json_populate_recordset(null::${table}, ${JSON.stringify(rows)}::json) s`.execute(
         transaction,
       );
     });
@@ -431,17 +406,13 @@ class UsageDays {
   }
 
   private async deleteOld(): Promise<void> {
-    const { db, schema } = this.options.database;
-    const oldest = this.oldestDay();
-    const { rows } = await sql<{ name: string }>`
-      select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = ${`"${schema}".usage_batch`}::regclass`.execute(db);
-    // `usage_batch_2026_11` is over when the month of the oldest kept day comes after it.
-    const first = `usage_batch_${oldest.slice(0, 7).replace('-', '_')}`;
-    for (const { name } of rows) {
-      if (name < first) await sql`drop table if exists ${this.named(name)}`.execute(db);
-    }
-    await sql`delete from ${this.named('usage_day')} where day < ${oldest}::date`.execute(db);
+    const { db } = this.options.database;
+    await sql`delete from ${this.named('usage_day')} where day < ${this.oldestDay()}::date`.execute(
+      db,
+    );
+    // No process keeps a batch for so long.
+    await sql`delete from ${this.named('usage_batch')}
+      where stored_at < clock_timestamp() - interval '2 days'`.execute(db);
     // A budget of a past month starts again from the sums.
     await sql`delete from ${this.named('budget')}
       where day < (clock_timestamp() at time zone 'utc')::date - 62`.execute(db);
@@ -459,45 +430,3 @@ class UsageDays {
 }
 
 const dayOf = (atMs: number) => new Date(atMs).toISOString().slice(0, 10);
-
-/** Rows of the table `usage_day`. */
-function sumsOf(records: readonly UsageRecord[]) {
-  const rows = new Map<string, ReturnType<typeof emptySum>>();
-  for (const record of records) {
-    const { atMs, keyId, model = 'unknown', provider = '', end } = record;
-    const name = JSON.stringify([dayOf(atMs), keyId, model, provider]);
-    const row = rows.get(name) ?? emptySum(dayOf(atMs), keyId, model, provider);
-    rows.set(name, row);
-    row.requests += 1;
-    row[end] += 1;
-    row.prompt_tokens += record.promptTokens;
-    row.completion_tokens += record.completionTokens;
-    if (record.estimated) row.estimated += 1;
-  }
-  return [...rows.values()];
-}
-
-const emptySum = (day: string, key_id: string, model: string, provider: string) => ({
-  day,
-  key_id,
-  model,
-  provider,
-  requests: 0,
-  complete: 0,
-  client_gone: 0,
-  upstream_error: 0,
-  refused: 0,
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  estimated: 0,
-});
-
-/** Used tokens by key. */
-function tokensOf(records: readonly UsageRecord[]) {
-  const tokens = new Map<string, number>();
-  for (const { keyId, promptTokens, completionTokens } of records) {
-    const used = promptTokens + completionTokens;
-    if (used > 0) tokens.set(keyId, (tokens.get(keyId) ?? 0) + used);
-  }
-  return [...tokens].map(([key_id, used]) => ({ key_id, tokens: used }));
-}

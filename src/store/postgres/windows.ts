@@ -3,21 +3,13 @@ import type { Awaitable } from '../awaitable.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import type { Taken, Windows, WindowsDeclaration, WindowView } from '../windows.ts';
 import type { Database } from './database.ts';
-import { WINDOW_SLOTS } from './migrations/counters-migration.ts';
+import { WINDOW_SLOTS } from './migrations/state-migration.ts';
 import type { PendingWork } from './pending-work.ts';
 import { type Slots, windowOfSlots } from './slots.ts';
-
-/**
- * Above so many in a window a process takes some ahead, and uses them without asking. They count a slot longer, and up to a
- * slot's share of the limit is taken and not used yet: together at most 5 % of the limit are refused that need not be.
- */
-const AHEAD_ABOVE = 600;
 
 /** Result of `take_of_window`. */
 interface WindowAnswer extends Slots {
   granted: number;
-  /** The slot in which that is counted. */
-  slot: number;
 }
 
 interface WindowWaiter {
@@ -32,9 +24,7 @@ interface WindowCaller {
   isAsking: boolean;
   /** The window as last read. */
   window: WindowView | undefined;
-  /** Amount taken ahead and not used yet, valid by both clocks: the monotonic one sleeps with the machine. */
-  ahead: { slot: number; left: number; untilMs: number; untilWallMs: number } | undefined;
-  /** For so long nobody below that limit need ask again. */
+  /** Until then nobody with at most that limit needs to ask again. */
   full: { limit: number; untilMs: number } | undefined;
   usedAtMs: number;
 }
@@ -49,29 +39,7 @@ interface WindowsOptions {
  * Windows in rows of slots, by database time, so an amount leaves up to a slot late. Calls of the same moment share a
  * statement, and a refused caller isn't asked for again within a slot, so that floods stay in the process.
  */
-export function createPostgresWindows(
-  declaration: WindowsDeclaration,
-  options: WindowsOptions,
-): Windows {
-  const windows = new WindowRows(declaration, options);
-  return {
-    take(who, limit) {
-      options.assertOpen();
-      return windows.take(who, limit);
-    },
-    takeBack(who, taken) {
-      options.assertOpen();
-      return windows.takeBack(who, taken);
-    },
-    async look(who) {
-      options.assertOpen();
-      return await windows.look(who);
-    },
-    known: (who) => windows.known(who),
-  };
-}
-
-class WindowRows {
+export class PostgresWindows implements Windows {
   private readonly name: string;
   private readonly windowMs: number;
   private readonly slotMs: number;
@@ -90,14 +58,9 @@ class WindowRows {
   }
 
   take(who: string, limit: number): Awaitable<Taken> {
+    this.options.assertOpen();
     const caller = this.callerFor(who);
     const { window, full } = caller;
-    const ahead = usableAhead(caller);
-    if (window && ahead && limit > AHEAD_ABOVE) {
-      ahead.left -= 1;
-      const used = window.used(this.steadyMs()) - ahead.left;
-      return { place: ahead.slot, used, window };
-    }
     if (window && full && limit <= full.limit && performance.now() < full.untilMs) {
       return { place: undefined, used: limit, window };
     }
@@ -107,27 +70,22 @@ class WindowRows {
     });
   }
 
-  takeBack(who: string, { place }: Taken): Awaitable<void> {
+  async takeBack(who: string, { place }: Taken): Promise<void> {
+    this.options.assertOpen();
     if (place === undefined) return;
     const caller = this.callerFor(who);
-    const ahead = usableAhead(caller);
-    if (ahead?.slot === place) {
-      ahead.left += 1;
-      return;
+    try {
+      const answer = await this.ask(who, { limit: 0, wanted: 0, backSlot: place });
+      caller.window = this.viewOf(answer);
+      caller.full = undefined;
+    } catch (error) {
+      // It counts until it leaves the window by itself.
+      if (!(error instanceof StoreUnavailableError)) throw error;
     }
-    return this.ask(who, { limit: 0, wanted: 0, back: { slot: place, count: 1 } }).then(
-      (answer) => {
-        caller.window = this.viewOf(answer);
-        caller.full = undefined;
-      },
-      (error: unknown) => {
-        // It counts until it leaves the window by itself.
-        if (!(error instanceof StoreUnavailableError)) throw error;
-      },
-    );
   }
 
   async look(who: string): Promise<WindowView> {
+    this.options.assertOpen();
     return this.viewOf(await this.ask(who, { limit: 0, wanted: 0 }));
   }
 
@@ -171,26 +129,17 @@ class WindowRows {
     waiters: readonly WindowWaiter[],
   ): Promise<void> {
     const limit = waiters.at(-1)?.limit ?? 0;
-    const back = caller.ahead && { slot: caller.ahead.slot, count: caller.ahead.left };
-    // From here on it is given back, not used.
-    caller.ahead = undefined;
-    const [sentMs, sentWallMs] = [performance.now(), Date.now()];
-    const answer = await this.ask(who, { limit, wanted: waiters.length, back });
-    const { granted, slot } = answer;
+    const answer = await this.ask(who, { limit, wanted: waiters.length });
+    const { granted, at } = answer;
     const window = this.viewOf(answer);
     const usedBefore = answer.slots.reduce((sum, count) => sum + count, 0) - granted;
     caller.window = window;
-    const left = granted - waiters.length;
-    if (left > 0) {
-      const [untilMs, untilWallMs] = [sentMs + this.slotMs, sentWallMs + this.slotMs];
-      caller.ahead = { slot, left, untilMs, untilWallMs };
-    }
-    if (left < 0) {
+    if (granted < waiters.length) {
       const freeMs = window.waitMs(limit - 1, this.steadyMs());
       caller.full = { limit, untilMs: performance.now() + Math.min(this.slotMs, freeMs) };
     }
     for (const [index, { resolve }] of waiters.entries()) {
-      const place = index < granted ? slot : undefined;
+      const place = index < granted ? at : undefined;
       resolve({ place, used: usedBefore + Math.min(index + 1, granted), window });
     }
   }
@@ -198,21 +147,18 @@ class WindowRows {
   /** After a lost answer an amount may count twice, which leaves less to others. Nothing is given back twice. */
   private async ask(
     who: string,
-    change: { limit: number; wanted: number; back?: { slot: number; count: number } },
+    { limit, wanted, backSlot = 0 }: { limit: number; wanted: number; backSlot?: number },
   ): Promise<WindowAnswer> {
-    const { limit, wanted } = change;
     const { database, pending } = this.options;
-    let { back } = change;
+    let back = backSlot === 0 ? 0 : 1;
     return await pending.track(
       database.again(async () => {
-        const { slot, count } = back ?? { slot: 0, count: 0 };
-        back = undefined;
+        const count = back;
+        back = 0;
         const { rows } = await sql<{ answer: WindowAnswer }>`
           select ${sql.id(database.schema, 'take_of_window')}(${`${this.name} ${who}`},
             ${this.slotMs}::float8, ${limit}::bigint, ${wanted}::bigint,
-            ${limit > AHEAD_ABOVE}, ${slot}::bigint, ${count}::bigint) as answer`.execute(
-          database.db,
-        );
+            ${backSlot}::bigint, ${count}::bigint) as answer`.execute(database.db);
         return rows[0]?.answer as WindowAnswer;
       }),
     );
@@ -227,15 +173,9 @@ const newCaller = (usedAtMs: number): WindowCaller => ({
   waiting: [],
   isAsking: false,
   window: undefined,
-  ahead: undefined,
   full: undefined,
   usedAtMs,
 });
-
-function usableAhead({ ahead }: WindowCaller) {
-  if (!ahead || ahead.left === 0) return undefined;
-  return performance.now() < ahead.untilMs && Date.now() < ahead.untilWallMs ? ahead : undefined;
-}
 
 /** Forgets windows that nobody has used for long. */
 export async function sweepWindows({ db, schema }: Database): Promise<void> {

@@ -10,15 +10,14 @@ import { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { NewerSchemaError } from '../../errors.ts';
 import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from '../database.ts';
-import { countersMigration } from './counters-migration.ts';
+import { stateMigration } from './state-migration.ts';
 
 /**
- * Changes of the schema by name, in order. Changes that older programs can live with are applied at the next start,
- * while such programs run; a `contract`, which removes something that they use, only once none of them is alive.
+ * Changes of the schema by name, in order, applied at a start while older programs run. A `contract` removes something that they
+ * use, so it waits until none of them is alive.
  */
 export type Migrations = Record<string, Migration>;
 
-/** Any Kysely: what is asked here is written as SQL. */
 type Queries = QueryExecutorProvider;
 
 const MIGRATION_TABLE = 'migration';
@@ -27,125 +26,8 @@ const LOCK_TABLE = 'migration_lock';
 /** A change that older programs cannot live with has this in its name: `0007-contract-...`. */
 const isContract = (name: string) => /^\d+-contract\b/.test(name);
 
-const times = sql`clock_timestamp()`;
+export const migrations: Migrations = { '0001-state': stateMigration };
 
-export const migrations: Migrations = {
-  '0001-state': {
-    async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable('member')
-        .addColumn('id', 'uuid', (column) => column.primaryKey())
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('version', 'text', (column) => column.notNull())
-        .addColumn('wants', sql`text[]`, (column) => column.notNull())
-        .addColumn('knows', 'text', (column) => column.notNull())
-        .addColumn('started_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
-        .addColumn('until', 'timestamptz(3)', (column) => column.notNull())
-        // Rows that are written every second find room for their next version beside them.
-        .modifyEnd(sql`with (fillfactor = 50)`)
-        .execute();
-      await db.schema
-        .createTable('lease')
-        .addColumn('kind', 'text', (column) => column.notNull())
-        .addColumn('no', 'integer', (column) => column.notNull())
-        .addColumn('holder', 'uuid')
-        .addColumn('fence', 'bigint', (column) => column.notNull().defaultTo(0))
-        .addPrimaryKeyConstraint('lease_pkey', ['kind', 'no'])
-        .modifyEnd(sql`with (fillfactor = 50)`)
-        .execute();
-      await db.schema
-        .createTable('document')
-        .addColumn('collection', 'text', (column) => column.notNull())
-        .addColumn('key', 'bytea', (column) => column.notNull())
-        .addColumn('id', 'json')
-        .addColumn('version', 'integer', (column) => column.notNull())
-        .addColumn('revision', 'uuid', (column) => column.notNull())
-        .addColumn('changed_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
-        // Not `jsonb`, which refuses the character zero.
-        .addColumn('body', 'json')
-        .addPrimaryKeyConstraint('document_pkey', ['collection', 'key'])
-        .modifyEnd(sql`with (fillfactor = 80)`)
-        .execute();
-      await db.schema
-        .createIndex('document_changed')
-        .on('document')
-        .columns(['collection', 'changed_at'])
-        .execute();
-      await db.schema
-        .createTable('record')
-        .addColumn('journal', 'text', (column) => column.notNull())
-        .addColumn('at_ms', 'double precision', (column) => column.notNull())
-        .addColumn('no', 'bigint', (column) => column.notNull())
-        .addColumn('writer', 'uuid', (column) => column.notNull())
-        .addColumn('body', 'json', (column) => column.notNull())
-        .addPrimaryKeyConstraint('record_pkey', ['journal', 'at_ms', 'no', 'writer'])
-        .execute();
-    },
-  },
-  '0002-counters': countersMigration,
-  '0003-results': {
-    async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable('check_result')
-        .addColumn('monitor', sql`text collate "C"`, (column) => column.notNull())
-        // Microseconds tell two rows of one millisecond apart.
-        .addColumn('slot', 'timestamptz', (column) => column.notNull())
-        .addColumn('at', 'timestamptz(3)', (column) => column.notNull())
-        .addColumn('kind', 'integer', (column) => column.notNull())
-        // A job may take, and an interval be, longer than an integer of milliseconds.
-        .addColumn('took', 'bigint', (column) => column.notNull())
-        .addColumn('every_ms', 'bigint', (column) => column.notNull())
-        .addColumn('reason', 'text')
-        .addPrimaryKeyConstraint('check_result_pkey', ['monitor', 'slot'])
-        // A partition for each day, made when it is first needed.
-        .modifyEnd(sql`partition by range (slot)`)
-        .execute();
-    },
-  },
-  '0004-shared-values': {
-    async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable('shared_value')
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('id', 'text', (column) => column.notNull())
-        .addColumn('revision', 'uuid', (column) => column.notNull())
-        .addColumn('changed_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
-        // In no index, so that a row that is only noted is changed in place.
-        .addColumn('written_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
-        .addColumn('value', 'json', (column) => column.notNull())
-        .addColumn('extra', 'json')
-        .addPrimaryKeyConstraint('shared_value_pkey', ['name', 'id'])
-        .modifyEnd(sql`with (fillfactor = 50)`)
-        .execute();
-      await db.schema
-        .createIndex('shared_value_changed')
-        .on('shared_value')
-        .columns(['name', 'changed_at'])
-        .execute();
-    },
-  },
-  '0005-keyed': {
-    async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable('keyed_head')
-        .addColumn('name', 'text', (column) => column.primaryKey())
-        .addColumn('revision', 'uuid', (column) => column.notNull())
-        .modifyEnd(sql`with (fillfactor = 50)`)
-        .execute();
-      await db.schema
-        .createTable('keyed_item')
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('key', 'bytea', (column) => column.notNull())
-        .addColumn('id', 'json', (column) => column.notNull())
-        .addColumn('value', 'json', (column) => column.notNull())
-        .addPrimaryKeyConstraint('keyed_item_pkey', ['name', 'key'])
-        .modifyEnd(sql`with (fillfactor = 80)`)
-        .execute();
-    },
-  },
-};
-
-/** The name of the newest of them. */
 export const newestOf = (all: Migrations): string => Object.keys(all).sort().at(-1) ?? '';
 
 /** Applied changes that a program doesn't know, in order. */
@@ -156,10 +38,7 @@ export const unknownOf = (applied: readonly string[], known: Migrations): string
 export const livesWith = (applied: readonly string[], known: Migrations): boolean =>
   !unknownOf(applied, known).some(isContract);
 
-/**
- * Brings the schema to what this program knows, one process at a time; others wait. What a newer program has applied stays.
- * Throws what the database says, such as that a right is missing.
- */
+/** Applies the changes that this program knows, one process at a time. Throws what the database says. */
 export async function migrate(
   settings: DatabaseSettings & { migrations: Migrations; log: Logger },
 ): Promise<void> {
@@ -214,7 +93,6 @@ async function applicable(db: Queries, schema: string, known: Migrations): Promi
   return { ...Object.fromEntries(usable), ...Object.fromEntries(unknown) };
 }
 
-/** Names of applied changes, in order. */
 export async function appliedTo(db: Queries, schema: string): Promise<string[]> {
   const table = `${schema}.${MIGRATION_TABLE}`;
   const { rows } = await sql<{ there: boolean }>`

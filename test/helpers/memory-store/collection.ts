@@ -1,8 +1,12 @@
 import type { Logger } from 'pino';
-import { assertId, notStorable, readDocument, storedForm } from '../documents.ts';
-import { CorruptDocumentError, NewerDocumentError } from '../errors.ts';
-import type { Closable, StoreAccess } from '../local-store.ts';
-import type { ChangedDocument, Collection, CollectionDeclaration } from '../store.ts';
+import { assertId, notStorable, readDocument, storedForm } from '../../../src/store/documents.ts';
+import { CorruptDocumentError, NewerDocumentError } from '../../../src/store/errors.ts';
+import type { Closable, StoreAccess } from '../../../src/store/local-store.ts';
+import type {
+  ChangedDocument,
+  Collection,
+  CollectionDeclaration,
+} from '../../../src/store/store.ts';
 
 /** Text, so that no caller can alter what is stored. */
 export interface StoredDocument {

@@ -1,7 +1,13 @@
 import type { Logger } from 'pino';
-import type { Closable, StoreAccess } from '../local-store.ts';
-import { DAY_MS, dayOf, encodeErased, encodeRecord, textsInJson } from '../records.ts';
-import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
+import type { Closable, StoreAccess } from '../../../src/store/local-store.ts';
+import {
+  DAY_MS,
+  dayOf,
+  encodeErased,
+  encodeRecord,
+  textsInJson,
+} from '../../../src/store/records.ts';
+import type { Journal, JournalDeclaration, JournalRecord } from '../../../src/store/store.ts';
 
 export function openMemoryJournal<T extends JournalRecord>(
   declaration: JournalDeclaration<T>,

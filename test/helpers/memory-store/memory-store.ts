@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type Logger, pino } from 'pino';
-import { LEASES } from '../local-leases.ts';
-import { createLocalStore, type LocalEngine } from '../local-store.ts';
-import type { Store } from '../store.ts';
+import { LEASES } from '../../../src/store/local-leases.ts';
+import { createLocalStore, type LocalEngine } from '../../../src/store/local-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { openMemoryCollection, type StoredDocument } from './collection.ts';
 import { openMemoryJournal } from './journal.ts';
 import { openMemoryKeyed } from './keyed.ts';

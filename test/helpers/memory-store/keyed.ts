@@ -1,7 +1,7 @@
-import { CorruptDocumentError } from '../errors.ts';
-import { encodeItems, fitItems } from '../keyed-items.ts';
-import type { Closable, StoreAccess } from '../local-store.ts';
-import type { Keyed, KeyedChanges, KeyedDeclaration } from '../store.ts';
+import { CorruptDocumentError } from '../../../src/store/errors.ts';
+import { encodeItems, fitItems } from '../../../src/store/keyed-items.ts';
+import type { Closable, StoreAccess } from '../../../src/store/local-store.ts';
+import type { Keyed, KeyedChanges, KeyedDeclaration } from '../../../src/store/store.ts';
 
 export function openMemoryKeyed<T>(
   declaration: KeyedDeclaration<T>,

@@ -44,7 +44,7 @@ export async function evaluate(
   const own = request.gateway ? undefined : await startGateway(env, join(folder, 'gateway'));
   const models = request.gateway ?? own;
   if (!models) throw new Error('there is no gateway');
-  const gateway = createGatewayClient({ ...models, stallMs: 120_000 });
+  const gateway = createGatewayClient(models);
   let judging: Used = { tokens: 0, dollars: undefined };
   const judge =
     judgeModel === undefined

@@ -39,7 +39,7 @@ export async function askCase(
   const letGo = standAt(NOW_MS);
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: week.createFolder(), log });
-  const gateway = createGatewayClient({ ...models, stallMs: STALL_MS });
+  const gateway = createGatewayClient(models);
   const recorded = recordGateway(gateway);
   const monitoring = createMonitoringClient({ baseUrl: week.url, apiKey: week.createKey() });
   const settings: BotSettings = {

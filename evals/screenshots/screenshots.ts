@@ -107,7 +107,7 @@ async function takeStatus(page: Page, url: string, colours: Colours) {
   await page.locator('.bars').nth(7).waitFor({ state: 'attached', timeout: 60_000 });
   await take(page, `status-${colours}`);
   await page.getByRole('link', { name: 'Checkout' }).click();
-  await page.locator('.latency canvas').waitFor();
+  await page.locator('.latency svg').waitFor();
   await page.setViewportSize({ ...VIEWPORT, height: 1_000 });
   await take(page, `monitor-${colours}`);
   await page.setViewportSize(VIEWPORT);

@@ -174,7 +174,7 @@ function stateOf(monitor: PlannedMonitor, changes: readonly StatusChange[]): Mon
   };
 }
 
-/** The newest entries of a monitor: all since `RESULTS_FROM_MS`, and those that are stored with its hours. */
+/** Returns the newest entries of a monitor: all since `RESULTS_FROM_MS`, and older ones that its hours keep. */
 function entriesOf(monitor: PlannedMonitor): HistoryEntry[] {
   const { id, everyMs, createdMs, periods } = monitor;
   const last = periods.at(-1);

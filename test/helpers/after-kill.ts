@@ -2,6 +2,7 @@ import { cp, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { eventually } from './eventually.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { copyTestStore } from './test-store.ts';
 
 /** A copy of a data folder as it is between two writes: what a process that is killed then leaves. */
 export async function asKilled(folder: string): Promise<string> {
@@ -17,6 +18,7 @@ export async function asKilled(folder: string): Promise<string> {
     },
     { what: 'a moment without a write' },
   );
+  copyTestStore(folder, copy);
   return copy;
 }
 

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createUsageLedger } from '../../src/gateway/usage/ledger.ts';
 import { createServer } from '../../src/http/server.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { startWithProviders } from '../helpers/gateway/running-gateway.ts';
 import { keyWith } from '../helpers/gateway/usage-ledger.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { openTestStore } from '../helpers/test-store.ts';
 
 const messages = [{ role: 'user', content: 'Is this in the log?' }];
 
@@ -89,7 +89,7 @@ describe('the metrics', () => {
     const { log } = recordingLog();
     const kit = await createServer({ log, version: '0' });
     const folder = await temporaryFolder();
-    const store = await openLowdbStore({ folder, log });
+    const store = await openTestStore({ folder, log });
     const ledger = await createUsageLedger({ store, metrics: kit.metrics, log });
     // A file in the place of the journal's folder refuses every write, as a full disk does.
     const path = join(folder, 'gateway-usage');

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Journal, Store } from '../../store/store.ts';
+import type { Collection, Journal, Store } from '../../store/store.ts';
 import {
   USAGE_KEPT_DAYS,
   type UsageCounts,
@@ -46,170 +46,184 @@ export const closedDays = {
   version: 1,
 } as const;
 
-/**
- * Opens the counts. Today's counts are added up from the journal. A past day is added up once and stored in `gateway-
- * usage-days`, so that a start reads one day of the journal and a month of documents. Without a store it counts in
- * memory.
- */
-export async function openUsageDays(options: {
+/** Opens the counts. Without a store it counts in memory. */
+export async function openUsageDays(options: UsageDaysOptions): Promise<LocalUsageDays> {
+  const days = new LocalUsageDays(options);
+  await days.load();
+  return days;
+}
+
+interface UsageDaysOptions {
   store?: Store;
   journal?: Journal<UsageBatch>;
   clockMs?: () => number;
   log: Logger;
-}) {
-  const { store, journal, clockMs = Date.now, log } = options;
-  const collection = store?.collection({
-    ...closedDays,
-    // Forgotten counts are added up again.
-    whenCorrupt: 'forget',
-  });
-  /** Today, and days that are over and not stored yet. */
-  const open = new Map<number, UsageSums>();
-  const spent = new Map<string, Spent>();
-  const adding = new Map<number, Promise<readonly UsageCounts[]>>();
-  let today = dayNumber(clockMs());
-  let tomorrowMs = (today + 1) * DAY_MS;
-  /** Unknown until the first tidying up: documents may be left from before the program was last stopped. */
-  let removedBefore: number | undefined;
+}
 
-  /** The present moment, Unix time; never before the day that is being counted, though the clock be set back. */
-  function nowMs(): number {
-    const now = clockMs();
-    if (now >= tomorrowMs) advanceTo(dayNumber(now));
-    return Math.max(now, tomorrowMs - DAY_MS);
+/**
+ * Counts by day. Today's are added up from the journal. A past day is added up once and stored in `gateway-usage-days`, so
+ * that a start reads one day of the journal and a month of documents.
+ */
+export class LocalUsageDays {
+  readonly #journal: Journal<UsageBatch> | undefined;
+  readonly #collection: Collection<z.infer<typeof closedDays.schema>> | undefined;
+  readonly #clockMs: () => number;
+  readonly #log: Logger;
+  /** Today, and days that are over and not stored yet. */
+  readonly #open = new Map<number, UsageSums>();
+  readonly #spent = new Map<string, Spent>();
+  readonly #adding = new Map<number, Promise<readonly UsageCounts[]>>();
+  #today: number;
+  /** Unknown until the first tidying up: documents may be left from before the program was last stopped. */
+  #removedBefore: number | undefined;
+
+  constructor({ store, journal, clockMs = Date.now, log }: UsageDaysOptions) {
+    this.#journal = journal;
+    // Forgotten counts are added up again.
+    this.#collection = store?.collection({ ...closedDays, whenCorrupt: 'forget' });
+    this.#clockMs = clockMs;
+    this.#log = log;
+    this.#today = dayNumber(clockMs());
   }
 
-  function advanceTo(day: number) {
-    const isNewMonth = monthOf(day) !== monthOf(today);
-    today = day;
-    tomorrowMs = (today + 1) * DAY_MS;
-    open.set(today, createUsageSums());
-    for (const each of spent.values()) {
+  async load(): Promise<void> {
+    const today = this.#today;
+    this.#open.set(today, await this.#addUp(today));
+    for (let day = dayNumber(Date.parse(`${monthOf(today)}-01`)); day <= today; day += 1) {
+      for (const { keyId, promptTokens, completionTokens } of await this.#countsOf(day)) {
+        const of = this.spentBy(keyId);
+        of.month += promptTokens + completionTokens;
+        if (day === today) of.day += promptTokens + completionTokens;
+      }
+    }
+  }
+
+  /** The present moment, Unix time; never before the day that is being counted, though the clock be set back. */
+  nowMs(): number {
+    const now = this.#clockMs();
+    if (now >= (this.#today + 1) * DAY_MS) this.#advanceTo(dayNumber(now));
+    return Math.max(now, this.#today * DAY_MS);
+  }
+
+  /** Counts a request of this moment. */
+  add(record: UsageRecord): void {
+    this.#open.get(this.#today)?.add(record);
+    const of = this.spentBy(record.keyId);
+    of.day += record.promptTokens + record.completionTokens;
+    of.month += record.promptTokens + record.completionTokens;
+  }
+
+  /** Tokens that a key has spent: always the same object, which changes as requests end and days pass. */
+  spentBy(keyId: string): Spent {
+    const known = this.#spent.get(keyId) ?? { day: 0, month: 0 };
+    this.#spent.set(keyId, known);
+    return known;
+  }
+
+  /** Rows in order of day, key and model. */
+  async summary({ keyId, fromDay, toDay }: UsageQuery): Promise<UsageRow[]> {
+    this.nowMs();
+    const today = this.#today;
+    const from = fromDay === undefined ? today : dayNumber(Date.parse(fromDay));
+    const to = toDay === undefined ? today : dayNumber(Date.parse(toDay));
+    const rows: UsageRow[] = [];
+    for (let day = Math.max(from, today - USAGE_KEPT_DAYS); day <= Math.min(to, today); day += 1) {
+      for (const counts of await this.#countsOf(day)) {
+        if (keyId === undefined || counts.keyId === keyId) {
+          rows.push({ day: nameOf(day), ...counts });
+        }
+      }
+    }
+    return rows;
+  }
+
+  async replaceDays(rows: readonly UsageRow[]): Promise<void> {
+    const byDay = new Map<string, UsageCounts[]>();
+    for (const { day, ...counts } of rows) byDay.set(day, [...(byDay.get(day) ?? []), counts]);
+    await this.#journal?.clear();
+    for (const { id } of (await this.#collection?.list()) ?? []) {
+      if (!byDay.has(id)) await this.#collection?.update(id, () => undefined);
+    }
+    const todayName = nameOf(this.#today);
+    for (const [day, counts] of byDay) {
+      const isMoved = day === todayName || undefined;
+      await this.#collection?.update(day, () => ({ counts, isMoved }));
+    }
+    const sums = createUsageSums();
+    for (const counts of byDay.get(todayName) ?? []) sums.addCounts(counts);
+    this.#open.set(this.#today, sums);
+  }
+
+  /** Stores the counts of days that are over, and removes what is older than is kept. */
+  async tidy(): Promise<void> {
+    this.nowMs();
+    for (const [day, counting] of this.#open) {
+      if (day === this.#today) continue;
+      const counts = counting.list();
+      await this.#collection?.update(nameOf(day), () => ({ counts }));
+      this.#open.delete(day);
+    }
+    const oldest = this.#today - USAGE_KEPT_DAYS;
+    let day = this.#removedBefore ?? (await this.#oldestStored());
+    for (; day < oldest; day += 1) {
+      await this.#collection?.update(nameOf(day), () => undefined);
+      this.#removedBefore = day + 1;
+    }
+    this.#removedBefore = day;
+    await this.#journal?.prune(oldest * DAY_MS);
+  }
+
+  #advanceTo(day: number): void {
+    const isNewMonth = monthOf(day) !== monthOf(this.#today);
+    this.#today = day;
+    this.#open.set(day, createUsageSums());
+    for (const each of this.#spent.values()) {
       each.day = 0;
       if (isNewMonth) each.month = 0;
     }
   }
 
-  /** Tokens that a key has spent: always the same object, which changes as requests end and days pass. */
-  function spentBy(keyId: string): Spent {
-    let known = spent.get(keyId);
-    if (!known) {
-      known = { day: 0, month: 0 };
-      spent.set(keyId, known);
-    }
-    return known;
-  }
-
-  async function addUp(day: number): Promise<UsageSums> {
+  async #addUp(day: number): Promise<UsageSums> {
     const counts = createUsageSums();
-    const stored = await collection?.get(nameOf(day));
+    const stored = await this.#collection?.get(nameOf(day));
     if (stored?.isMoved) for (const moved of stored.counts) counts.addCounts(moved);
     const range = { fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
-    for await (const entry of journal?.read(range) ?? []) {
+    for await (const entry of this.#journal?.read(range) ?? []) {
       for (const record of requestsIn(entry)) counts.add(record);
     }
     return counts;
   }
 
-  async function addUpAndStore(day: number): Promise<readonly UsageCounts[]> {
-    const counts = (await addUp(day)).list();
+  async #addUpAndStore(day: number): Promise<readonly UsageCounts[]> {
+    const counts = (await this.#addUp(day)).list();
     try {
-      if (counts.length > 0) await collection?.update(nameOf(day), () => ({ counts }));
+      if (counts.length > 0) await this.#collection?.update(nameOf(day), () => ({ counts }));
     } catch (error) {
-      log.warn({ err: error, day: nameOf(day) }, 'could not store the added-up usage of a day');
+      this.#log.warn(
+        { err: error, day: nameOf(day) },
+        'could not store the added-up usage of a day',
+      );
     }
     return counts;
   }
 
-  async function countsOf(day: number): Promise<readonly UsageCounts[]> {
-    const counting = open.get(day);
+  async #countsOf(day: number): Promise<readonly UsageCounts[]> {
+    const counting = this.#open.get(day);
     if (counting) return counting.list();
-    const stored = await collection?.get(nameOf(day));
+    const stored = await this.#collection?.get(nameOf(day));
     if (stored && !stored.isMoved) return stored.counts;
     // Callers that ask for the same day at once share one sum.
-    const known = adding.get(day);
+    const known = this.#adding.get(day);
     if (known) return await known;
-    const sum = addUpAndStore(day).finally(() => adding.delete(day));
-    adding.set(day, sum);
+    const sum = this.#addUpAndStore(day).finally(() => this.#adding.delete(day));
+    this.#adding.set(day, sum);
     return await sum;
   }
 
-  async function oldestStored(): Promise<number> {
-    const stored = (await collection?.list()) ?? [];
-    return Math.min(today, ...stored.map(({ id }) => dayNumber(Date.parse(id))));
+  async #oldestStored(): Promise<number> {
+    const stored = (await this.#collection?.list()) ?? [];
+    return Math.min(this.#today, ...stored.map(({ id }) => dayNumber(Date.parse(id))));
   }
-
-  open.set(today, await addUp(today));
-  for (let day = dayNumber(Date.parse(`${monthOf(today)}-01`)); day <= today; day += 1) {
-    for (const { keyId, promptTokens, completionTokens } of await countsOf(day)) {
-      const of = spentBy(keyId);
-      of.month += promptTokens + completionTokens;
-      if (day === today) of.day += promptTokens + completionTokens;
-    }
-  }
-
-  return {
-    nowMs,
-    /** Counts a request of this moment. */
-    add(record: UsageRecord): void {
-      open.get(today)?.add(record);
-      const of = spentBy(record.keyId);
-      of.day += record.promptTokens + record.completionTokens;
-      of.month += record.promptTokens + record.completionTokens;
-    },
-    spentBy,
-    /** Rows in order of day, key and model. */
-    async summary({ keyId, fromDay, toDay }: UsageQuery): Promise<UsageRow[]> {
-      nowMs();
-      const from = fromDay === undefined ? today : dayNumber(Date.parse(fromDay));
-      const to = toDay === undefined ? today : dayNumber(Date.parse(toDay));
-      const rows: UsageRow[] = [];
-      for (
-        let day = Math.max(from, today - USAGE_KEPT_DAYS);
-        day <= Math.min(to, today);
-        day += 1
-      ) {
-        for (const counts of await countsOf(day)) {
-          if (keyId === undefined || counts.keyId === keyId) {
-            rows.push({ day: nameOf(day), ...counts });
-          }
-        }
-      }
-      return rows;
-    },
-    async replaceDays(rows: readonly UsageRow[]): Promise<void> {
-      const byDay = new Map<string, UsageCounts[]>();
-      for (const { day, ...counts } of rows) {
-        byDay.set(day, [...(byDay.get(day) ?? []), counts]);
-      }
-      await journal?.clear();
-      for (const { id } of (await collection?.list()) ?? []) {
-        if (!byDay.has(id)) await collection?.update(id, () => undefined);
-      }
-      for (const [day, counts] of byDay) {
-        const isMoved = day === nameOf(today) || undefined;
-        await collection?.update(day, () => ({ counts, isMoved }));
-      }
-      const sums = createUsageSums();
-      for (const counts of byDay.get(nameOf(today)) ?? []) sums.addCounts(counts);
-      open.set(today, sums);
-    },
-    /** Stores the counts of days that are over, and removes what is older than is kept. */
-    async tidy(): Promise<void> {
-      nowMs();
-      for (const [day, counting] of open) {
-        if (day === today) continue;
-        const counts = counting.list();
-        await collection?.update(nameOf(day), () => ({ counts }));
-        open.delete(day);
-      }
-      const oldest = today - USAGE_KEPT_DAYS;
-      for (removedBefore ??= await oldestStored(); removedBefore < oldest; removedBefore += 1) {
-        await collection?.update(nameOf(removedBefore), () => undefined);
-      }
-      await journal?.prune(oldest * DAY_MS);
-    },
-  };
 }
 
 /** Days since 1970, UTC. */

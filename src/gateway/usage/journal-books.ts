@@ -61,7 +61,7 @@ export async function openJournalBooks(options: {
   }
 
   return {
-    nowMs: days.nowMs,
+    nowMs: () => days.nowMs(),
     addRequest(record, hold) {
       writer?.add(record);
       days.add(record);
@@ -83,9 +83,9 @@ export async function openJournalBooks(options: {
     },
     spending: spendingNow,
     known: spendingNow,
-    summary: days.summary,
-    replaceDays: days.replaceDays,
-    tidy: days.tidy,
+    summary: (query) => days.summary(query),
+    replaceDays: (rows) => days.replaceDays(rows),
+    tidy: () => days.tidy(),
     waiting: () => writer?.waiting() ?? 0,
     async close() {
       await writer?.close();

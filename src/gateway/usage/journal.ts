@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type BatchWriter, createBatchWriter } from '../../store/batch-writer.ts';
+import { BatchWriter } from '../../store/batch-writer.ts';
 import type { Journal } from '../../store/store.ts';
 import { ENDS, type UsageRecord } from '../../store/usage.ts';
 
@@ -102,7 +102,7 @@ export function createUsageWriter(
   journal: Journal<UsageBatch>,
   log: Logger,
 ): BatchWriter<UsageRecord> {
-  return createBatchWriter({
+  return new BatchWriter({
     append: (records) => journal.append(pack(records)),
     batchCount: BATCH_COUNT,
     // The journal keeps a file for each day, in UTC.

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { openJournalBooks } from '../../../src/gateway/usage/journal-books.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 import { describeBooks } from './books-contract.ts';
 
 describeBooks('a journal', async () => {
@@ -11,7 +11,7 @@ describeBooks('a journal', async () => {
   const clocks = { unixMs: Date.now, steadyMs: () => performance.now() };
   let close = async () => {};
   async function open() {
-    const store = await openLowdbStore({ folder, log });
+    const store = await openTestStore({ folder, log });
     const books = await openJournalBooks({ store, clocks, log });
     close = async () => {
       await books.close();

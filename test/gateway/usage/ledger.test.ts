@@ -4,13 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openUsageDays } from '../../../src/gateway/usage/days.ts';
 import type { UsageLedger, UsageMeter } from '../../../src/gateway/usage/ledger.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { RequestEnd, UsageRecord, UsageRow } from '../../../src/store/usage.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { keyWith, NOON_MS, openLedger, recordsIn } from '../../helpers/gateway/usage-ledger.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { folderOfFiles, openTestStore } from '../../helpers/test-store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -41,7 +40,7 @@ const short = (rows: UsageRow[]) =>
 
 describe('a request', () => {
   test('leaves one record, made when it ended, with nothing of what was said', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, clock, close } = await openLedger({ folder });
     const meter = ledger.open(keyWith());
     meter.model = 'one';
@@ -120,7 +119,7 @@ describe('a request', () => {
     ],
     ['refused', [], 'refused', { promptTokens: 0, completionTokens: 0, estimated: false }],
   ])('that was %s has the tokens it used', async (_name, happenings, end, expected) => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, close } = await openLedger({ folder });
     const meter = ledger.open(keyWith());
     meter.estimatePrompt = () => 99.1;
@@ -136,7 +135,7 @@ describe('a request', () => {
     [5, Number.NaN],
     [1e15, 1],
   ])('for which the provider reported %d and %d tokens is estimated', async (prompt, answer) => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, close } = await openLedger({ folder });
     const meter = ledger.open(keyWith());
     meter.estimatePrompt = () => 4;
@@ -149,7 +148,7 @@ describe('a request', () => {
   });
 
   test('a request is recorded although its estimate fails, and its reserved tokens are given back', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, close } = await openLedger({ folder });
     const key = keyWith({ tokensPerDay: 100 });
     const failing = ledger.open(key);
@@ -171,7 +170,7 @@ describe('a request', () => {
 
 describe('the journal', () => {
   test('holds every request of a burst in few records, in order, and soon without being closed', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, clock, close } = await openLedger({ folder });
     for (let n = 0; n < 1_234; n += 1) {
       clock.nowMs += 1;
@@ -187,7 +186,7 @@ describe('the journal', () => {
   });
 
   test('loses nothing that ends while it is closed or after', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, store } = await openLedger({ folder });
     request(ledger, { used: [1, 0] });
     const closing = ledger.close();
@@ -200,7 +199,7 @@ describe('the journal', () => {
   });
 
   test('keeps requests while the disk refuses them, and stores them when it can again', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     // A file in the place of the journal's folder refuses every write, as a full disk does.
     const path = join(folder, 'gateway-usage');
     const { ledger, clock, lines, close } = await openLedger({ folder });
@@ -257,7 +256,7 @@ describe('the counts by day, key and model', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25, size: 'max' }), async (steps) => {
-        const folder = await temporaryFolder();
+        const folder = await folderOfFiles();
         let opened = await openLedger({ folder });
         const sums = new Map<string, number[]>();
         let now = NOON_MS;
@@ -299,7 +298,7 @@ describe('the counts by day, key and model', () => {
 
   /** A closed folder in which a key used 30 tokens on the 20th, and the program ran on into the next day. */
   async function usedYesterday() {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, clock, close } = await openLedger({ folder });
     request(ledger, { used: [10, 20] });
     await close();
@@ -350,7 +349,7 @@ describe('the counts by day, key and model', () => {
   });
 
   test('go on over midnight', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, clock, close } = await openLedger({ folder });
     const key = keyWith({ tokensPerDay: 100 });
     const meter = ledger.open(key);
@@ -374,9 +373,9 @@ describe('the counts by day, key and model', () => {
   });
 
   test('the counts of a day that ends while the program runs are stored without the journal', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { log } = recordingLog();
-    const store = await openLowdbStore({ folder, log });
+    const store = await openTestStore({ folder, log });
     let now = NOON_MS;
     const days = await openUsageDays({ store, clockMs: () => now, log });
     const record = { keyId: 'bot', promptTokens: 1, completionTokens: 2, latencyMs: 0 };
@@ -396,7 +395,7 @@ describe('the counts by day, key and model', () => {
   });
 
   test('are those of one key, of some days, or of today', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     const { ledger, clock } = await openLedger({ folder });
     for (let day = 0; day < 4; day += 1) {
       request(ledger, { key: 'bot', used: [day, 0] });

@@ -11,7 +11,7 @@ export const LANES = {
 } as const;
 export type Lane = keyof typeof LANES;
 
-/** What every model says; a test looks for the word in places where no answer should be. */
+/** The answer of every model. Tests search for the word `canary-answer` where no answer may be. */
 export const WORDS = ['Zwölf', ' Füße', ' 🌈', ' canary-answer', ' Ende.'];
 export const SAID = WORDS.join('');
 
@@ -20,7 +20,7 @@ export interface Frame {
   bytes: Buffer;
   /** The text in it. */
   says: string;
-  /** The caller gets something of it. */
+  /** The gateway passes this text on. */
   passes: boolean;
   /** It says that the stream is whole. */
   ends: boolean;

@@ -1,7 +1,7 @@
 import { createRandom } from '../random.ts';
 import { type Frame, goodAnswer, type Lane } from './fault-answers.ts';
 
-/** Where in a good answer something goes wrong. */
+/** The place in a good answer at which the fault occurs. */
 export const PLACES = ['head', 'body', 'character', 'line', 'frame', 'end'] as const;
 export type Place = (typeof PLACES)[number];
 
@@ -9,19 +9,19 @@ export type Place = (typeof PLACES)[number];
 export type Framing = 'chunked' | 'length' | 'close';
 
 export interface Kind {
-  /** Where it can happen; absent for what comes instead of an answer, or around a good one. */
+  /** Places at which the fault can occur; absent if it replaces the answer or surrounds a good one. */
   places?: readonly Place[];
   only?: 'streams' | 'whole answers';
   /** The answer is whole all the same. */
   harmless?: boolean;
-  /** Nothing comes any more, or nothing that counts. */
+  /** The upstream goes silent, or sends only bytes that don't count as an answer. */
   silent?: boolean;
   framing?: Framing;
 }
 
 const anywhere = { places: PLACES };
 
-/** What can go wrong with an upstream. */
+/** Faults of an upstream. */
 export const KINDS = {
   refuses: {},
   'never answers': { silent: true },
@@ -68,7 +68,7 @@ export interface FaultCase {
   pings: boolean;
   /** The good answer in pieces as they stand on the wire, with what is wrong not yet in it. */
   pieces: Piece[];
-  /** So many bytes of the wire come; then it happens. */
+  /** The fault occurs after this many bytes on the wire. */
   cut: number;
 }
 
@@ -78,13 +78,13 @@ export interface Piece {
   isBody: boolean;
 }
 
-/** What the caller must see. */
+/** The outcome that the caller must see. */
 export type Expected =
   /** The whole answer, of the first provider or the second; or of one that did not say so, and not what it cost either. */
   | { outcome: 'whole'; by: 'first' | 'second'; unsaid?: true; estimated?: boolean }
   /** An error and nothing of an answer. */
   | { outcome: 'error'; status: 502 | 504 }
-  /** So much of the answer, and then an error. */
+  /** This part of the answer, and then an error. */
   | { outcome: 'broken'; text: string; status: 502 | 504 };
 
 /** Lane by lane, so that a few cases in a row meet them all; the way that is taken most comes first, and twice. */
@@ -109,10 +109,10 @@ export function drawCase(seed: number, kind: KindName, at: number): FaultCase {
   const { silent = false } = rules;
   const stream = rules.only ? rules.only === 'streams' : turn.stream;
   const framings: Framing[] = stream ? ['chunked', 'close'] : ['chunked', 'close', 'length'];
-  // Whether a reset that is the end comes before what was sent is not for the gateway to say.
+  // A reset can overtake bytes that were sent before it, so both outcomes are allowed.
   const mayClose = stream || kind !== 'resets the connection';
   const places = rules.places?.filter((place) => stream || (place !== 'frame' && place !== 'line'));
-  // As for the lanes; a whole answer whose end does not come is tried first.
+  // Places take turns; a whole answer without its end is tried first.
   const place = places?.[(at + (stream ? 2 : places.length - 2)) % places.length];
   const framing =
     rules.framing ??
@@ -135,7 +135,7 @@ export function drawCase(seed: number, kind: KindName, at: number): FaultCase {
   };
 }
 
-/** What must come of it. Written from the bytes alone, without a look at how the gateway reads them. */
+/** Returns the outcome that a fault must have, derived from the bytes alone and not from the gateway's way of reading them. */
 export function expectationOf(fault: FaultCase): Expected {
   const { kind, lane, providers, stream, framing, pieces, cut } = fault;
   const rules: Kind = KINDS[kind];
@@ -161,17 +161,17 @@ export function expectationOf(fault: FaultCase): Expected {
   }
   return providers === 2 ? { outcome: 'whole', by: 'second' } : { outcome: 'error', status };
 
-  /** Whether a stream's body ends as it should, behind a frame. */
+  /** Returns true if a stream's body ends properly, after a frame. */
   function bodyEnds({ kind }: FaultCase): boolean {
     const length = Buffer.concat(come.map(({ bytes }) => bytes)).length;
     if (length < bodyBytes) return false;
-    // Of a body that only the end of its connection ends, undici takes a reset for the end. Source: undici, `onHttpSocketError`.
+    // If only the end of the connection ends a body, undici treats a reset as the end. Source: undici, `onHttpSocketError`.
     if (kind === 'ends the connection' || kind === 'resets the connection')
       return framing === 'close';
     return kind === 'ends its answer too early' || kind === 'says it is shorter than it is';
   }
 
-  /** Whether a whole answer is over once all of its body has come. */
+  /** Returns true if a whole answer is complete as soon as all of its body has arrived. */
   function endsThere({ kind }: FaultCase): boolean {
     if (framing === 'length') return true;
     if (framing === 'close') return kind === 'ends the connection';
@@ -191,7 +191,7 @@ function framesWithin(frames: Frame[], bodyBytes: number): Frame[] {
 const wireLength = (pieces: Piece[]) =>
   pieces.reduce((length, { bytes }) => length + bytes.length, 0);
 
-/** How much of the body so many bytes of the wire hold. */
+/** Returns how many bytes of the body the first `cut` bytes on the wire hold. */
 export function bodyBefore(pieces: Piece[], cut: number): number {
   let at = 0;
   let body = 0;
@@ -202,7 +202,7 @@ export function bodyBefore(pieces: Piece[], cut: number): number {
   return body;
 }
 
-/** Where on the wire the body has so many bytes. */
+/** Returns the offset on the wire at which this many bytes of the body have been sent. */
 function wireAt(pieces: Piece[], bodyBytes: number): number {
   let at = 0;
   let body = 0;
@@ -253,7 +253,7 @@ function cutAt(place: Place, pieces: Piece[], frames: Frame[], random: () => num
       return within(1, (pieces[0]?.bytes.length ?? 0) - 1);
     case 'body': {
       let at = within(1, limit);
-      // Whether a frame has come that only its empty line is missing of is a matter of taste, too.
+      // A frame that lacks only its empty line may count as received or not.
       while (body[at] === 0x0a) at -= 1;
       return wireAt(pieces, at);
     }

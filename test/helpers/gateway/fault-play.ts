@@ -25,7 +25,7 @@ export function answerBadly(
   const come = body.subarray(0, bodyBefore(pieces, cut));
   const good = { stream, length: body.length };
 
-  /** What came before the fault, in a body that can go on and end as it likes. */
+  /** Sends the bytes before the fault, in a body that can continue and end in any way. */
   const begin = async ({ write }: RawCall) => {
     const framed = come.length > 0 ? [chunk(come)] : [];
     await write(Buffer.concat([head({ stream, chunked: true }), ...framed]));
@@ -37,7 +37,7 @@ export function answerBadly(
   };
 
   const plays: Record<KindName, RawAnswer> = {
-    // Nobody listens.
+    // No server listens at the address.
     refuses: () => {},
     'never answers': closed,
     async hangs(call) {
@@ -111,7 +111,7 @@ export function answerBadly(
     'answers with another media type': (call) =>
       send(call, head({ type: 'application/json', length: body.length }), body),
     'answers with a gzip bomb': (call) => {
-      // What it says counts, whether it is true or not.
+      // The declared encoding decides, even if the bytes contradict it.
       const bytes = fault.seed % 2 ? body : BOMB;
       return send(
         call,

@@ -7,7 +7,7 @@ export interface RawCaller {
   socket: Socket;
   /** All that came so far. */
   received(): string;
-  /** Its last characters, and how many there are in all: cheap to ask for again and again, were it megabytes. */
+  /** Returns the last characters and the total length. Cheap to call repeatedly, even for megabytes. */
   tail(): string;
   length(): number;
   /** Resolves when the gateway has closed the connection. */

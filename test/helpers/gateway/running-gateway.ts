@@ -10,12 +10,11 @@ import type { ProviderSettings } from '../../../src/gateway/providers/providers.
 import { requestsIn, type UsageBatch } from '../../../src/gateway/usage/journal.ts';
 import { openKeys } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Journal, Store } from '../../../src/store/store.ts';
 import type { UsageRecord } from '../../../src/store/usage.ts';
 import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../eventually.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 
 /** An Ollama on the machine of the test is not looked for. */
 export const NO_OLLAMA = { ollama: false } as const;
@@ -83,18 +82,18 @@ export async function startGateway(
   options: {
     catalog?: CatalogInput;
     providers?: ProviderSettings;
-    /** The providers that there are; those of the program when absent. */
+    /** Table of providers; the program's own if absent. */
     table?: ProviderTable;
     times?: Partial<GatewayTimes>;
     trustedProxies?: readonly string[];
-    /** Of one of several processes; closed by the test. A folder of its own when absent. */
+    /** Store shared with other gateways, closed by the test; a new one if absent. */
     store?: Store;
   } = {},
 ) {
   const { trustedProxies = [], table = PROVIDER_TABLE } = options;
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
-  const store = options.store ?? (await openLowdbStore({ folder: await temporaryFolder(), log }));
+  const store = options.store ?? (await openTestStore({ log }));
   const kit = await createServer({ log, version: '0', trustedProxies });
   const keys = await openKeys(store, 'gateway');
   // A journal is asked for once, so the gateway's own is kept for looking into.

@@ -4,10 +4,10 @@ import { requestsIn, usageJournal } from '../../../src/gateway/usage/journal.ts'
 import { createUsageLedger, type UsageLedger } from '../../../src/gateway/usage/ledger.ts';
 import type { KeyInfo } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { UsageRecord } from '../../../src/store/usage.ts';
 import { recordingLog } from '../recording-log.ts';
+import { openTestStore } from '../test-store.ts';
 
 /** Noon of a day in the middle of a month. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
@@ -22,7 +22,7 @@ export async function openLedger(options: { folder?: string; atMs?: number } = {
   const { log, lines } = recordingLog();
   const { metrics } = await createServer({ log, version: '0' });
   const clock = { nowMs: options.atMs ?? NOON_MS };
-  const store = options.folder ? await openLowdbStore({ folder: options.folder, log }) : undefined;
+  const store = options.folder ? await openTestStore({ folder: options.folder, log }) : undefined;
   const ledger: UsageLedger = await createUsageLedger({
     store,
     metrics,
@@ -40,7 +40,7 @@ export async function openLedger(options: { folder?: string; atMs?: number } = {
 
 /** All records of a closed folder, in order. */
 export async function recordsIn(folder: string): Promise<UsageRecord[]> {
-  const store = await openLowdbStore({ folder, log: recordingLog().log });
+  const store = await openTestStore({ folder, log: recordingLog().log });
   try {
     return await recordsOf(store);
   } finally {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Keys } from '../http/keys.ts';
+import type { Metrics } from '../http/metrics.ts';
 import type { AddressFor } from '../http/public-address.ts';
 import type { ServerKit } from '../http/server.ts';
 import type { Store } from '../store/store.ts';
@@ -13,9 +14,7 @@ import { createSsrfGuard } from './checks/ssrf-guard.ts';
 import { Connectivity } from './connectivity/connectivity.ts';
 import { createProbe } from './connectivity/probe.ts';
 import { type MonitorHistory, openHistory as openFileHistory } from './history/history.ts';
-import { MAX_MONITORS, openMonitors } from './monitors/monitors.ts';
-import { listExisting, Provisioning } from './provisioning/provisioning.ts';
-import { type MonitorsFile, readMonitorsFile } from './provisioning/read.ts';
+import { MAX_MONITORS, type Monitors, openMonitors } from './monitors/monitors.ts';
 import { CheckRunner } from './scheduler/check-runner.ts';
 import { roomForChecks } from './scheduler/room-for-checks.ts';
 import { type ServiceClock, systemClock } from './time/clock.ts';
@@ -30,7 +29,6 @@ export interface MonitoringOptions {
   networkAnchors?: string[];
   /** This service's address for clients, which push URLs contain. */
   addressFor: AddressFor;
-  /** The program's version, which checks send to their targets. */
   version: string;
   log: Logger;
   clock?: ServiceClock;
@@ -40,10 +38,28 @@ export interface MonitoringOptions {
   maxMonitors?: number;
   /** A shared store's clock may be set back by this much; 30 s by default. */
   changesOverlapMs?: number;
-  /** A file or folder that declares monitors. Without it, declared monitors are like all others. */
-  monitorsFile?: Omit<MonitorsFile, 'allowPrivate'>;
+  /** Opens what keeps monitors as files declare them. Without it, declared monitors are like all others. */
+  openFiles?: (parts: ServiceParts) => FollowedFiles;
   /** Defaults to the types that the service comes with. */
   types?: CheckTypes;
+}
+
+/** Parts of the service for a feature that manages monitors. */
+export interface ServiceParts {
+  monitors: Monitors;
+  runner: CheckRunner;
+  store: Store;
+  clock: ServiceClock;
+  allowPrivate: string[];
+  maxMonitors: number;
+  metrics: Metrics;
+  log: Logger;
+}
+
+/** Files that declare monitors. */
+export interface FollowedFiles {
+  start(): void;
+  close(): Promise<void>;
 }
 
 /** `owns` is true for monitors that this process checks. */
@@ -69,7 +85,6 @@ export async function createMonitoring(options: MonitoringOptions) {
     clock = systemClock,
     types = shippedTypes,
     maxMonitors,
-    monitorsFile,
   } = options;
   const guard = createSsrfGuard(options.allowPrivate);
   const lookup = createNameLookup();
@@ -120,41 +135,33 @@ export async function createMonitoring(options: MonitoringOptions) {
     types,
     history,
     admit: createAdmission({ types, guard, lookup }),
-    followsFile: monitorsFile !== undefined,
+    followsFile: options.openFiles !== undefined,
     runner,
     addressFor,
     clock,
     log,
   });
-  const provisioning =
-    monitorsFile &&
-    new Provisioning({
-      path: monitorsFile.path,
-      read: (signal) =>
-        readMonitorsFile({ ...monitorsFile, allowPrivate: options.allowPrivate }, signal),
-      monitors,
-      runner,
-      store,
-      clock,
-      log,
-      maxMonitors: maxMonitors ?? MAX_MONITORS,
-      metrics: kit.metrics,
-    });
+  const files = options.openFiles?.({
+    monitors,
+    runner,
+    store,
+    clock,
+    allowPrivate: options.allowPrivate,
+    maxMonitors: maxMonitors ?? MAX_MONITORS,
+    metrics: kit.metrics,
+    log,
+  });
   return {
-    /** Undefined without a file that declares monitors. */
-    provisioning,
-    /** All monitors, with their secrets. */
-    standing: () => listExisting(monitors),
+    monitors,
     /** Starts to check; call it once the server listens. */
     start(): void {
       if (!network.canTell()) log.info(OWN_NETWORK_UNKNOWN);
       runner.start();
-      provisioning?.start();
+      files?.start();
     },
-    /** Stops checking and waits until all results are stored. */
     async close(): Promise<void> {
       network.close();
-      await provisioning?.close();
+      await files?.close();
       await runner.close();
       await monitors.close();
       await history.close();

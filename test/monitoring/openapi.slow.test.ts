@@ -228,36 +228,3 @@ test('every route of the service says who may call it and what it is', async () 
     name: 'X-API-Key',
   });
 });
-
-test('the document tells every query parameter and the idempotency key', async () => {
-  const { url } = await startService();
-  const { document } = await openApiOf(url);
-  const parametersOf = (method: string, path: string) => {
-    const { parameters = [] } = document.paths[documented(path)][method];
-    return parameters.map((one: { in: string; name: string }) => `${one.in} ${one.name}`).sort();
-  };
-  expect(parametersOf('get', MONITORS)).toEqual([
-    ...['query after', 'query include_paused', 'query limit', 'query status'],
-  ]);
-  expect(parametersOf('post', MONITORS)).toEqual(['header idempotency-key']);
-  expect(parametersOf('get', AddedPath.results)).toEqual(['path id', 'query limit']);
-  expect(parametersOf('get', AddedPath.incidents)).toEqual([
-    'path id',
-    'query from',
-    'query limit',
-    'query to',
-  ]);
-  expect(parametersOf('get', AddedPath.rollups)).toEqual([
-    'path id',
-    'query by',
-    'query from',
-    'query to',
-  ]);
-  expect(parametersOf('get', AddedPath.uptime)).toEqual(['path id', 'query from', 'query to']);
-  expect(parametersOf('get', AddedPath.days)).toEqual(['query after', 'query days']);
-  expect(parametersOf('get', AddedPath.parts)).toEqual(['query after', 'query at']);
-  expect(parametersOf('get', AddedPath.recentIncidents)).toEqual([
-    ...['query from', 'query limit', 'query to'],
-  ]);
-  expect(parametersOf('post', AddedPath.pushSignal)).toEqual(['path signal', 'path token']);
-});

@@ -33,7 +33,6 @@ export function addChangesRoute(
   });
 }
 
-/** The 410 that makes a reader start again. */
 const cursorUnknown = () =>
   new HttpError(
     410,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { beginTurn } from '../../contracts/event-loop.ts';
 import {
   AddedPath,
   CheckRecordList,
@@ -20,7 +19,7 @@ import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import type { DayCounts, Range, SeenPart } from '../history/history-queries.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
-import { incidentsOfAll, MAX_LISTED } from './incidents-of-all.ts';
+import { incidentsOfAll, MAX_LISTED, readTogether } from './incidents-of-all.ts';
 import { pageAfter } from './list-writer.ts';
 import { keyRoute, monitorRoute, queryNumber } from './route-schemas.ts';
 import {
@@ -45,10 +44,8 @@ const ROLLUPS: Record<RollupList['by'], { rowMs: number; defaultMs: number; coar
   day: { rowMs: DAY_MS, defaultMs: 90 * DAY_MS, coarser: '' },
 };
 
-/** Monitors in one answer. */
 const PAGE_COUNT = 500;
 
-/** Adds the routes for the history of one monitor, and of all. */
 export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
   const { monitors, history, clock } = tools;
   refuseBodies(scope);
@@ -155,7 +152,6 @@ function incidentRange(query: Parameters<typeof rangeOf>[0], nowMs: number): Ran
   return range.toMs < nowMs ? range : { ...range, toMs: Number.POSITIVE_INFINITY };
 }
 
-/** Parses the moments of a query. Throws a 400. */
 function momentsIn(text: string): number[] {
   const texts = text.split(',');
   if (texts.length < 2 || texts.length > MAX_MOMENTS) {
@@ -321,24 +317,6 @@ const recentIncidentsSchema = keyRoute({
     200: 'Newest first, from the 200 monitors whose status changed last; with `from` or `to`, from up to 2,000. `total` also counts incidents beyond the limit. `complete` is false if there may be more: from other monitors, or older than the newest 100 of a monitor, which are kept.',
   },
 });
-
-/** Monitors that are read at one time. */
-const TOGETHER_COUNT = 4;
-
-/** Reads something for many monitors, a few at a time. */
-async function readTogether<T>(
-  ids: readonly string[],
-  read: (id: string) => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = [];
-  const turn = beginTurn();
-  for (let from = 0; from < ids.length; from += TOGETHER_COUNT) {
-    results.push(...(await Promise.all(ids.slice(from, from + TOGETHER_COUNT).map(read))));
-    // Cached values resolve without waiting, so other work would get no turn.
-    if (turn.isOver()) await turn.next();
-  }
-  return results;
-}
 
 /** Leaves out the days before the first one that was monitored. */
 function monitoredDays(id: string, { upMs, downMs }: DayCounts): DayList['monitors'][number] {

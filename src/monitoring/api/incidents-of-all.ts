@@ -4,14 +4,12 @@ import type { MonitorHistory } from '../history/history.ts';
 import type { Range } from '../history/history-queries.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 
-/** Maximum of incidents in one answer. */
 export const MAX_LISTED = 1_000;
 
 /** The monitors that changed last are read: this many without a time range, and with one. Ten thousand would take seconds. */
 const READ_COUNT = 200;
 const READ_OF_TIME_COUNT = 2_000;
 
-/** Monitors that are read at one time. */
 const TOGETHER_COUNT = 4;
 
 /** Older incidents are dropped at this number, which takes some milliseconds to sort. */
@@ -30,23 +28,29 @@ export async function incidentsOfAll(
   let complete = read.length === changed.length;
   let total = 0;
   let found: RecentIncident[] = [];
-  const turn = beginTurn();
-  for (let from = 0; from < read.length; from += TOGETHER_COUNT) {
-    const together = read.slice(from, from + TOGETHER_COUNT);
-    const lists = await Promise.all(together.map(({ id }) => history.incidentsDuring(id, range)));
-    for (const [place, { id, definition }] of together.entries()) {
-      const list = lists[place];
-      if (!list) continue;
-      complete &&= list.complete;
-      total += list.incidents.length;
-      const { name } = definition;
-      for (const one of list.incidents) found.push({ ...one, monitor: id, name });
-    }
+  await readTogether(read, async ({ id, definition: { name } }) => {
+    const list = await history.incidentsDuring(id, range);
+    complete &&= list.complete;
+    total += list.incidents.length;
+    for (const one of list.incidents) found.push({ ...one, monitor: id, name });
     if (found.length > SORTED_COUNT) found = newest(found, limit);
+  });
+  return { incidents: newest(found, limit), total, complete };
+}
+
+/** Reads something for many monitors, a few at a time. */
+export async function readTogether<Item, T>(
+  items: readonly Item[],
+  read: (item: Item) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
+  const turn = beginTurn();
+  for (let from = 0; from < items.length; from += TOGETHER_COUNT) {
+    results.push(...(await Promise.all(items.slice(from, from + TOGETHER_COUNT).map(read))));
     // Cached values resolve without waiting, so other work would get no turn.
     if (turn.isOver()) await turn.next();
   }
-  return { incidents: newest(found, limit), total, complete };
+  return results;
 }
 
 /** All incidents of a monitor ended before its last change, at `sinceMs`, except an ongoing one. */

@@ -27,10 +27,8 @@ import {
 const MAX_LISTED = 1_000;
 const LISTED_COUNT = 500;
 
-/** Monitors that are changed at one time. */
 const TOGETHER_COUNT = 25;
 
-/** Adds the routes that list the maintenance windows of all monitors, and schedule one for several. */
 export function addMaintenanceRoutes(scope: HttpServer, tools: RouteTools): void {
   const { monitors, runner, clock } = tools;
 

@@ -30,7 +30,6 @@ import {
   within,
 } from './route-scope.ts';
 
-/** Adds the routes that pause, resume or check a monitor, renew its push token, and set its maintenance windows. */
 export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
   const { monitors, runner } = tools;
 

@@ -29,14 +29,14 @@ export function listedMonitor(
     created_at: utc(createdAtMs),
     status_changed_at: utc(state.sinceMs),
     status_changes: state.changes,
-    ...(isBad && state.problem ? { status_reason: state.problem.reason } : {}),
+    status_reason: isBad ? state.problem?.reason : undefined,
     last_checked_at: state.lastCheckedMs === null ? null : utc(state.lastCheckedMs),
     response_time_ms: state.responseTimeMs,
     flapping: isFlapping(state, now.wallMs),
-    ...(isJob && awaitsFirstPing(state) && { waiting_for_first_ping: true }),
+    waiting_for_first_ping: (isJob && awaitsFirstPing(state)) || undefined,
     stale: now.stale,
-    ...(dependsOn.length > 0 && { depends_on: dependsOn }),
-    ...(managedBy && { managed_by: shownManagedBy(managedBy) }),
+    depends_on: dependsOn.length > 0 ? dependsOn : undefined,
+    managed_by: managedBy && shownManagedBy(managedBy),
     channels,
   };
 }
@@ -56,9 +56,8 @@ export async function detailsOf(
     ...listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) }),
     config: { ...withoutSecrets(definition).config },
     maintenance,
-    ...(maintenance.length > 0 && {
-      planned_maintenance: comingWindows(maintenance, clock.wallMs()),
-    }),
+    planned_maintenance:
+      maintenance.length > 0 ? comingWindows(maintenance, clock.wallMs()) : undefined,
     certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
     incident: currentIncident(monitor, lastIncident),
   };
@@ -124,7 +123,7 @@ function intervalSeconds({
 }
 
 function shownManagedBy({ leftAtMs, ...place }: ManagedByFile): ManagedBy {
-  return { ...place, ...(leftAtMs !== undefined && { left_at: utc(leftAtMs) }) };
+  return { ...place, left_at: leftAtMs === undefined ? undefined : utc(leftAtMs) };
 }
 
 const utc = (ms: number) => new Date(ms).toISOString();

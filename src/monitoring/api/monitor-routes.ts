@@ -45,10 +45,8 @@ import {
   within,
 } from './route-scope.ts';
 
-/** Maximum of the list's `limit`. */
 const MAX_LISTED = 10_000;
 
-/** Adds the routes that list, create, change and delete monitors. */
 export function addMonitorRoutes(
   scope: HttpServer,
   tools: RouteTools & { write: ListWriter },

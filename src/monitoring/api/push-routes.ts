@@ -13,7 +13,6 @@ export const PUSH_METHODS: Array<'GET' | 'HEAD' | 'POST'> = ['GET', 'HEAD', 'POS
 
 export const PING_NOT_STORED = 'The ping could not be stored. Send it again.';
 
-/** Adds the routes for pings. */
 export function addPushRoutes(
   scope: HttpServer,
   { monitors, runner }: Pick<RouteTools, 'monitors' | 'runner'>,

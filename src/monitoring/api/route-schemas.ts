@@ -19,7 +19,6 @@ export function limited(answers: Answers): Answers {
   return Object.fromEntries(entries);
 }
 
-/** Errors of a request body. */
 const bodyAnswers = {
   408: 'The request did not arrive in time.',
   413: 'The body is larger than 256 KiB.',
@@ -44,7 +43,6 @@ export const keyRoute = <Route extends RouteDescription>(route: Route) => ({
   }),
 });
 
-/** A `keyRoute` for one monitor. */
 export const monitorRoute = <Route extends RouteDescription>(route: Route) =>
   keyRoute({
     ...route,
@@ -52,7 +50,6 @@ export const monitorRoute = <Route extends RouteDescription>(route: Route) =>
     answers: { 404: 'No monitor has this ID.', ...route.answers },
   });
 
-/** A `monitorRoute` that returns the monitor's details. */
 export const detailedRoute = <Route extends RouteDescription>(route: Route) =>
   monitorRoute({
     ...route,
@@ -77,5 +74,4 @@ export const READ_ONLY = 'The key is read-only.';
 export const DECLARED =
   'The monitor is declared in a file and can only be changed there; `managed_by` names it. Nothing has changed.';
 
-/** Errors of a change. */
 export const changeAnswers = { 403: READ_ONLY, 503: NOTHING_CHANGED } as const satisfies Answers;

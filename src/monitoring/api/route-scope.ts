@@ -36,7 +36,6 @@ export const within = (path: string) => path.slice(MONITORING_PREFIX.length);
 export const isListed = ({ status }: MonitorState, withPaused: boolean) =>
   withPaused || status !== 'PAUSED';
 
-/** Finds the monitor of a path. Throws a 404. */
 export function findMonitor(monitors: Monitors, id: string): WatchedMonitor {
   const monitor = monitors.get(id);
   if (monitor === undefined) throw noSuchMonitor();

@@ -17,7 +17,6 @@ import { createPushShortcut } from './push-shortcut.ts';
 import { createRateLimitHook } from './rate-limit-hook.ts';
 import type { RouteTools } from './route-scope.ts';
 
-/** Adds the API of the monitoring contract, and our additions, to the server. */
 export function addRoutes(
   options: Omit<RouteTools, 'keyOf'> & {
     kit: ServerKit;

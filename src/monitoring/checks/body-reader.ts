@@ -12,7 +12,6 @@ const MAX_CODINGS = 2;
 
 export interface PageText {
   text: string;
-  /** Unpacked bytes read. */
   bytes: number;
   /** The page is longer than the limit. */
   cut: boolean;

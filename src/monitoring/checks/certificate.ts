@@ -116,7 +116,6 @@ export function certificateFailure(
   }
 }
 
-/** The degradation of a check over TLS whose certificate ends soon. */
 export function expiring(
   config: { ignore_tls: boolean; tls_expiry_days: number },
   { certificateEndsMs }: CheckContext,

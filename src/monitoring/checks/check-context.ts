@@ -13,7 +13,6 @@ export interface CheckContext {
   peer: string;
   /** Says what is missing in an incomplete answer. */
   missing?: () => string;
-  /** The target redirected the check. */
   redirected: boolean;
   /** Earliest end of the server's certificates, Unix milliseconds. */
   certificateEndsMs?: number;
@@ -21,7 +20,6 @@ export interface CheckContext {
   endsFirst?: string;
 }
 
-/** The failure of a check that reached its deadline. */
 export function outOfTime({ step, peer, timeoutMs, missing }: CheckContext): CheckFailure {
   const within = `within ${timeoutMs / 1000} s`;
   return new CheckFailure('timeout', `${missing?.() ?? WAITED_FOR[step](peer)} ${within}`);

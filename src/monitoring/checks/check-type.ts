@@ -7,7 +7,6 @@ import type { DnsClient } from './dns-query.ts';
 import type { NameLookup } from './name-lookup.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 
-/** A monitor whose target the service checks. */
 export interface CheckedMonitor {
   check_type: string;
   name: string;
@@ -16,7 +15,6 @@ export interface CheckedMonitor {
   depends_on?: string[];
 }
 
-/** A monitor's type of check, target and settings. */
 export type MonitorDefinition = CheckedMonitor | HeartbeatMonitor;
 
 /** A heartbeat waits for the pings of a job; the service checks all other monitors. */

@@ -27,7 +27,6 @@ export type Connect = (
 ) => Promise<net.Socket>;
 
 export interface ConnectOptions {
-  /** Accept any certificate. */
   ignoreTls: boolean;
   /** Name in the TLS handshake and the certificate; the host by default. */
   serverName?: string;
@@ -160,7 +159,6 @@ function connectTls(options: tls.ConnectionOptions): tls.TLSSocket {
   });
 }
 
-/** Agrees with the server on TLS over a plain connection. */
 async function agreed(
   socket: net.Socket,
   context: CheckContext,
@@ -202,7 +200,6 @@ async function opened(socket: net.Socket, context: CheckContext): Promise<void> 
   }
 }
 
-/** The failure of a connection attempt, with the address. */
 function connectionFailure(
   error: unknown,
   { peer, step }: CheckContext,

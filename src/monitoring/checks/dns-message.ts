@@ -5,7 +5,6 @@ import type { DnsConfig } from '../../contracts/monitoring.ts';
 /** A record as text, in the forms an expected value may be written in; the last one holds only its name or value. */
 export type RecordForms = string[];
 
-/** One question for the records of a name. */
 export interface DnsQuestion {
   id: number;
   /** In ASCII, without the last dot. */
@@ -13,7 +12,6 @@ export interface DnsQuestion {
   type: DnsConfig['record_type'];
 }
 
-/** A resolver's message that answers a question. */
 export interface DnsMessage {
   /** The answer code, such as 3 for NXDOMAIN. Source: RFC 1035 §4.1.1. */
   rcode: number;

@@ -15,7 +15,6 @@ import {
   readAnswer,
 } from './dns-message.ts';
 
-/** A resolver's answer. */
 export interface DnsAnswer {
   rcode: DnsConfig['rcode'];
   records: RecordForms[];
@@ -29,7 +28,6 @@ export interface DnsServer {
   text: string;
 }
 
-/** Asks resolvers, for DNS checks. */
 export type DnsClient = ReturnType<typeof createDnsClient>;
 
 /** Source: RFC 1035 §4.1.1. */

@@ -5,7 +5,6 @@ import { cronFault } from '../time/cron.ts';
 import type { CheckTypeModule } from './check-type.ts';
 import { unseenInTarget } from './target.ts';
 
-/** Longest word for a heartbeat's job. */
 const MAX_JOB_WORD = 200;
 
 /** HEARTBEAT: a job pings its address, and is DOWN when a ping is late. Its signals are in monitors/heartbeat.ts. */

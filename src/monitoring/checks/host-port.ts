@@ -38,7 +38,6 @@ export function parseHostPort(target: string, example: string, defaultPort?: str
   return { hostname, port: String(Number(port)) };
 }
 
-/** Host and port of a target; `undefined` if it isn't written so. */
 export function hostPortOf(target: string): HostPort | undefined {
   try {
     return parseHostPort(target, '');

@@ -22,7 +22,6 @@ const HTTP_1 = ['http/1.1'];
 /** Interim answers (100, 103); servers send one or two. */
 const MAX_INTERIM_ANSWERS = 10;
 
-/** A request, and its rules for redirects. */
 export interface Visit {
   url: URL;
   method: string;

@@ -27,7 +27,6 @@ const NOT_FOR_SETTINGS = new Set([
   'upgrade',
 ]);
 
-/** A monitor of a web page. */
 interface PageMonitor extends CheckedMonitor {
   config: HttpConfig;
 }
@@ -136,7 +135,6 @@ function admitRequest(config: HttpConfig): void {
   }
 }
 
-/** The problem of a header in the settings, if any. */
 function headerProblem(
   name: string,
   value: string,

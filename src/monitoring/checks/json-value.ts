@@ -2,7 +2,6 @@ import { jsonFault, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { BODY_LIMIT_BYTES, type PageText } from './body-reader.ts';
 import { CheckFailure, inKilobytes, inQuotes } from './check-result.ts';
 
-/** A condition on a value of a JSON document. */
 export interface JsonCondition {
   /** Names of members and places in lists, from the outside in. */
   path: ReadonlyArray<string | number>;
@@ -133,7 +132,6 @@ function notUnderstood(text: string, at: number, what: string): Error {
   return new Error(`${what}, ${EXAMPLE}; not understood ${where}`);
 }
 
-/** Throws a `CheckFailure` if the page's JSON doesn't meet the condition. */
 export function judgeJson(text: string, page: PageText): void {
   const condition = parseJsonCondition(text);
   const { path, pathText, operator, value } = condition;

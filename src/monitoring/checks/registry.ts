@@ -24,7 +24,6 @@ export const SHIPPED_TYPES: readonly CheckTypeModule[] = [
 
 /** Types of check by their names in `check_type`. */
 export interface CheckTypes {
-  /** A monitor of any of the types. */
   readonly schema: z.ZodType<MonitorDefinition>;
   readonly names: readonly string[];
   of(definition: Pick<MonitorDefinition, 'check_type'>): CheckTypeModule;

@@ -32,7 +32,6 @@ export function withoutSecrets(definition: MonitorDefinition): MonitorDefinition
   } as SendingMonitor;
 }
 
-/** Names of a monitor's secrets. Pure. */
 export function secretsOf(definition: MonitorDefinition): string[] {
   return namesOf(definition, (value) => !isHidden(value));
 }

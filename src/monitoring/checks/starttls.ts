@@ -8,7 +8,6 @@ const LIMIT_BYTES = 16 * 1024;
 
 type StartTlsProtocol = Exclude<CertificateConfig['starttls'], 'none'>;
 
-/** A conversation in plain text before TLS. */
 interface Talk {
   say(bytes: string | Buffer): void;
   /** The next line, without its end. */

@@ -9,7 +9,6 @@ import type { ProbedType } from './check-type.ts';
 import { admitServerName, parseHostPort } from './host-port.ts';
 import { admitHost } from './target.ts';
 
-/** Limit of an answer that is searched. */
 const ANSWER_LIMIT_BYTES = 64 * 1024;
 
 /** Bytes of an answer that a reason may quote. */
@@ -61,7 +60,6 @@ export const tcp: ProbedType<TcpMonitor> = {
   degradation: ({ config }, context) => (config.tls ? expiring(config, context) : undefined),
 };
 
-/** Sends the configured bytes and reads until the expected ones arrive. */
 async function talk(socket: Socket, config: TcpConfig, context: CheckContext): Promise<void> {
   const { send, expect } = config;
   if (send !== undefined) await written(socket, bytesOf(send));

@@ -25,9 +25,7 @@ const MAX_UNREACHABLE = 50_000;
 export type Verdict = 'count' | 'drop';
 
 interface ConnectivityOptions {
-  /** Resolves to whether our network is up. */
   probe: () => Promise<boolean>;
-  /** Unix milliseconds. */
   nowMs: () => number;
   /** Called once for each loss, with its begin. */
   onLost: (sinceMs: number) => void;

@@ -13,7 +13,6 @@ import {
   type Tally,
 } from './uptime-accounting.ts';
 
-/** Minutes reach back this far. */
 export const MINUTES_KEPT_MS = 2 * HOUR_MS;
 
 /** `fromMs <= time < toMs`. */
@@ -22,20 +21,17 @@ export interface Range {
   toMs: number;
 }
 
-/** Milliseconds up and down by day, oldest first. */
 export interface DayCounts {
   upMs: number[];
   downMs: number[];
 }
 
-/** Hours of a monitor that aren't stored. */
 export interface OpenHours {
   hours: Tally[];
   /** All earlier hours are stored, by any process; 0 if only this one stores. */
   storedMs: number;
 }
 
-/** Reads single entries. */
 export interface EntrySource {
   /** The newest results, oldest first: at least `limit`, if it has so many. */
   newest(monitor: string, limit: number): Promise<readonly HistoryEntry[]>;

@@ -25,7 +25,6 @@ const STORED_WITHIN_MS = 55 * 60_000;
 export const storedAfterMs = (monitor: string) =>
   STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS);
 
-/** Monitors whose hours are stored at one time. */
 export const STORED_COUNT = 200;
 
 /** Counts the hours of every monitor that aren't stored yet. */
@@ -117,7 +116,6 @@ export function createHourlyAggregator(
   }
 
   return {
-    /** Counts an entry. */
     add(entry: HistoryEntry): void {
       const hours = hoursOf(entry.monitor);
       if (entry.atMs < hours.finalMs) return;

@@ -89,7 +89,6 @@ export function isOfIncident({ from, to }: StatusChange): boolean {
   return from === 'DOWN' || to === 'DOWN';
 }
 
-/** Adds a change: to DOWN begins an incident, away from DOWN ends the last one. Pure. */
 export function addChange(
   kept: MonitorIncidents | undefined,
   change: StatusChange,

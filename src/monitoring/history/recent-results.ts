@@ -3,7 +3,6 @@ import type { HistoryEntry } from './result-record.ts';
 /** Entries of each monitor in memory: two hours of one that is checked each minute, in 2.2 KB. */
 export const RECENT_COUNT = 120;
 
-/** The newest entries of every monitor. */
 export type RecentResults = ReturnType<typeof createRecentResults>;
 
 /** Consecutive entries that differ only in time and response time. */
@@ -14,7 +13,6 @@ interface EntryRun extends Pick<HistoryEntry, 'kind' | 'everyMs' | 'reason'> {
 
 /** A ring of entries. A million of them as objects would take 100 MB, so their numbers are in typed arrays. */
 interface EntryRing {
-  /** Number of entries that were ever added. */
   added: number;
   /** The time and the response time of each, one after the other. */
   numbers: Float64Array;
@@ -32,7 +30,6 @@ export function createRecentResults() {
       addToRing(ring, entry);
     },
 
-    /** Oldest first. */
     of(monitor: string): HistoryEntry[] {
       const ring = rings.get(monitor);
       return ring ? entriesIn(monitor, ring) : [];

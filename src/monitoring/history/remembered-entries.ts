@@ -6,7 +6,6 @@ import { type HistoryEntry, isResult } from './result-record.ts';
 import type { ResultsJournal } from './results-journal.ts';
 import { floorTo } from './uptime-accounting.ts';
 
-/** Reads the newest entries from memory, and earlier ones from the journal. */
 export function createRememberedEntries(parts: {
   hourlyAggregator: HourlyAggregator;
   recent: RecentResults;

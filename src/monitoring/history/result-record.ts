@@ -4,7 +4,6 @@ import type { UnderlyingStatus } from '../state/state.ts';
 
 /** Says how the time after a result counts. */
 export interface ResultContext {
-  /** The monitor's status after the result. */
   found: UnderlyingStatus;
   /** The check interval: a result counts for at most twice as long. */
   everyMs: number;

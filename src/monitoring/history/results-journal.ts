@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
-import { createBatchWriter } from '../../store/batch-writer.ts';
+import { BatchWriter } from '../../store/batch-writer.ts';
 import type { Journal, Store } from '../../store/store.ts';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import {
@@ -113,9 +113,8 @@ function byHour(entries: readonly HistoryEntry[]): Map<number, HistoryEntry[]> {
   return hours;
 }
 
-/** Collects entries and appends many to the journal with one write. */
 export function createResultsWriter(journal: Pick<ResultsJournal, 'append'>, log: Logger) {
-  const writer = createBatchWriter<HistoryEntry>({
+  const writer = new BatchWriter<HistoryEntry>({
     append: (entries) => journal.append(entries),
     // Far below the limit of a journal's record, even with the longest reasons.
     batchCount: 500,
@@ -135,6 +134,6 @@ export function createResultsWriter(journal: Pick<ResultsJournal, 'append'>, log
     add: (entry: HistoryEntry) =>
       new Promise<void>((resolve, reject) => writer.add(entry, { resolve, reject })),
     /** Writes what is still waiting; entries that the disk refuses now are lost. */
-    close: writer.close,
+    close: () => writer.close(),
   };
 }

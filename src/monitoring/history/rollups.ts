@@ -20,7 +20,6 @@ const NEW_HOURS_COUNT = 24;
 /** Newest results that are stored with the hours, for monitors that are rarely checked: a start reads only the last hours. */
 const NEWEST_COUNT = 20;
 
-/** Newest entries that are stored, results and others. */
 const NEWEST_ENTRIES_COUNT = 40;
 
 /** Tallies in the format of `tally-text.ts`, separated by `;`. */
@@ -50,13 +49,11 @@ const NOTHING: StoredRollups = { finalMs: 0, hours: '', days: '' };
 /** The end of the stored hours, where counting continues. */
 interface CountingStart {
   finalMs: number;
-  /** The status at `finalMs`. */
   last: StatusSince | undefined;
   /** The newest entries before `finalMs`, oldest first; with `isAll` there never were others. */
   newest: { entries: HistoryEntry[]; isAll: boolean };
 }
 
-/** Hours of a monitor that are over. */
 export interface ClosedHours {
   finalMs: number;
   last: StatusSince | undefined;
@@ -195,7 +192,6 @@ export function merge(before: readonly Tally[], after: readonly Tally[]): Tally[
   return [...before, ...after];
 }
 
-/** All days that are kept, with the new hours added. */
 function daysOf(old: StoredRollups, newHours: readonly Tally[], finalMs: number): Tally[] {
   const days = merge(talliesFromText(old.days, DAY_MS), gather(newHours, DAY_MS));
   return since(days, finalMs - DAYS_KEPT_MS);
@@ -212,7 +208,6 @@ function withHours(kept: StoredRollups, hours: readonly Tally[], finalMs: number
   };
 }
 
-/** The newest entries, including new ones. */
 function withEntries(
   kept: EntryText | undefined,
   entries: readonly HistoryEntry[],

@@ -9,7 +9,6 @@ import type { StatusSince } from './uptime-accounting.ts';
 /** Checks that overlap are in another order by slot than by time: this many at most. */
 const DISORDER_COUNT = 5;
 
-/** Reads entries from the rows that all processes write. */
 export function createSeriesEntries(parts: {
   series: Series;
   writer: Pick<SeriesWriter, 'read'>;

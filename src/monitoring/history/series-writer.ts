@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
-import { createBatchWriter } from '../../store/batch-writer.ts';
+import { BatchWriter } from '../../store/batch-writer.ts';
 import { type Series, type SeriesRow, SLOT_REACH_MS } from '../../store/series.ts';
 import type { HistoryEntry } from './result-record.ts';
 
@@ -47,7 +47,7 @@ export function createSeriesWriter(options: {
     else if (written > 0) entries?.splice(0, written);
   }
 
-  const writer = createBatchWriter<SlottedEntry>({
+  const writer = new BatchWriter<SlottedEntry>({
     append(entries) {
       const done = append(entries);
       appending = done.catch(() => {});
@@ -105,7 +105,7 @@ export function createSeriesWriter(options: {
       await appending;
     },
     /** Writes what is still waiting; entries that can't be stored now are lost. */
-    close: writer.close,
+    close: () => writer.close(),
   };
 }
 

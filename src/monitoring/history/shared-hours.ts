@@ -25,7 +25,6 @@ import { finalBoundary, floorTo, talliesAt } from './uptime-accounting.ts';
 /** Monitors whose rows are read with one statement. */
 const READ_COUNT = 20;
 
-/** Monitors that are taken over with one statement. */
 const TAKEN_OVER_COUNT = 500;
 
 /** Readings of a monitor's hours before this gives up, if they change every time. */
@@ -35,8 +34,8 @@ const MAX_TRIES = 20;
 const SETTLED_AFTER_MS = 1_000;
 
 interface SharedHoursParts {
-  rollups: Rollups;
-  series: Series;
+  rollups: Pick<Rollups, 'begin' | 'add'>;
+  series: Pick<Series, 'between'>;
   writer: Pick<SeriesWriter, 'read'>;
   /** Texts of `textOf`, stored with the states, for the next owner and for queries in other processes. */
   handed: SharedExtras;
@@ -51,7 +50,7 @@ interface SharedHoursParts {
  * - *counted*: `counted` is up to date, and each entry is added to it. Reading all rows leads here, and so does the text of
  *   another process, in a takeover or with a state that it stored.
  * - *unknown*: `counted` is undefined. An entry that came too late leads here, and a row that another process stored instead of
- *   ours, and a state with an invalid text. The hours are counted from the rows when a query or a new entry needs them.
+ *   ours, and a state with an invalid text. The hours are counted from the rows with the next entry, query or `storeDue`.
  */
 interface SharedAccount {
   readonly monitor: string;
@@ -61,7 +60,6 @@ interface SharedAccount {
   /** Rows read before this time, on the monotonic clock, may be incomplete: they answer a query, but aren't kept. */
   settledMs: number;
   reading: Promise<UnstoredHours | undefined> | undefined;
-  isReadPlanned: boolean;
   storedAfterMs: number;
 }
 
@@ -103,7 +101,8 @@ export class SharedHours {
     const account = this.#accountOf(monitor);
     if (account.counted && countOne(account.counted, entry)) return;
     if (account.counted) setCounted(account, undefined);
-    this.#countLater(account);
+    // If it fails, `storeDue` counts them.
+    this.#count(account).catch(() => {});
   }
 
   /** The hours that aren't stored, as of a moment. */
@@ -139,10 +138,10 @@ export class SharedHours {
       const versions = members.map(({ version }) => version);
       const texts = await handed.of(members.map(({ monitor }) => monitor));
       for (const [place, account] of members.entries()) {
-        const { version, isReadPlanned, reading, monitor } = account;
-        // If an entry came in since, the rows know more.
-        const isTouched = version !== versions[place] || isReadPlanned || reading;
-        if (!account.counted && !isTouched) account.counted = fromText(texts.get(monitor));
+        const { version, reading, monitor } = account;
+        // If the hours are being counted, the rows know more.
+        if (account.counted || reading || version !== versions[place]) continue;
+        account.counted = fromText(texts.get(monitor));
       }
     }
   }
@@ -155,9 +154,7 @@ export class SharedHours {
   /** The stored rows differ from the entries that were counted. */
   recount(monitor: string): void {
     const account = this.#accounts.get(monitor);
-    if (!account) return;
-    setCounted(account, undefined);
-    this.#countLater(account);
+    if (account) setCounted(account, undefined);
   }
 
   /** Stores the hours that are over, of up to `STORED_COUNT` monitors of this process. Stops early when `isClosing`. */
@@ -330,32 +327,6 @@ export class SharedHours {
     }
     return found;
   }
-
-  /** Counts the hours as soon as the result can be kept. */
-  #countLater(account: SharedAccount): void {
-    if (account.isReadPlanned) return;
-    account.isReadPlanned = true;
-    // A timer may be early by less than a millisecond.
-    const waitMs = account.settledMs - performance.now() + 1;
-    if (waitMs > 1) setTimeout(() => void this.#countNow(account), waitMs).unref();
-    else void this.#countNow(account);
-  }
-
-  async #countNow(account: SharedAccount): Promise<void> {
-    account.isReadPlanned = false;
-    try {
-      await this.#count(account);
-    } catch (error) {
-      this.#parts.log.debug(
-        { err: error, monitor: account.monitor },
-        "could not work out a monitor's open hours; retrying later",
-      );
-      return;
-    }
-    // Another process has changed it again in the meantime.
-    const isOurs = this.#accounts.get(account.monitor) === account;
-    if (!account.counted && isOurs) this.#countLater(account);
-  }
 }
 
 function setCounted(account: SharedAccount, counted: UnstoredHours | undefined): void {
@@ -375,7 +346,6 @@ function unknownAccount(monitor: string): SharedAccount {
     version: 0,
     settledMs: Number.NEGATIVE_INFINITY,
     reading: undefined,
-    isReadPlanned: false,
     storedAfterMs: storedAfterMs(monitor),
   };
 }

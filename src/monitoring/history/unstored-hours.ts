@@ -13,7 +13,6 @@ import {
   type UptimeAccount,
 } from './uptime-accounting.ts';
 
-/** Hours of a monitor that are counted but not stored. */
 export interface UnstoredHours {
   time: UptimeAccount;
   /** Every earlier hour is stored, or wasn't monitored. */
@@ -54,7 +53,6 @@ export function isDue({ time }: UnstoredHours, boundaryMs: number): boolean {
   return fromMs < Math.min(boundaryMs, last.atMs + last.worthMs);
 }
 
-/** The hours before `boundaryMs`, to be stored. Pure. */
 export function hoursBefore(
   { time }: UnstoredHours,
   boundaryMs: number,

@@ -176,7 +176,6 @@ function joined(before: readonly UpSpan[], after: readonly UpSpan[]): UpSpan[] {
   return [...before.slice(0, -1), { ...last, toMs: first.toMs }, ...rest];
 }
 
-/** The tallies as of a moment. Pure. */
 export function talliesAt(time: UptimeAccount, nowMs: number): Tally[] {
   const tallies = time.tallies.map((tally) => ({
     ...tally,

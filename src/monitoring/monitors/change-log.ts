@@ -23,14 +23,12 @@ export interface Mark {
   atMs?: number;
 }
 
-/** The changes since a cursor. */
 export interface ChangedMonitors {
   ids: ReadonlySet<string>;
   /** Number of the last change known here. */
   number: number;
 }
 
-/** Knows which monitors changed in the list. */
 export type ChangeLog = ReturnType<typeof createChangeLog>;
 
 /**

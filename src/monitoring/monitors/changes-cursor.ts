@@ -3,7 +3,6 @@ export const ID_DIGITS = 16;
 
 /** A reader's position in the changes. */
 export interface Cursor {
-  /** ID of the store. */
   store: string;
   /** ID of the process that counted `number`. */
   process: string;

@@ -14,7 +14,6 @@ export interface StoredDefinition {
 
 const PURPOSE = 'askwatch settings of monitors';
 
-/** Encrypts the settings of monitors that have secrets. */
 export type DefinitionEncryption = Awaited<ReturnType<typeof openDefinitionEncryption>>;
 
 /** Uses the store's key, or creates it when the first monitor with secrets needs it. */

@@ -59,7 +59,6 @@ function circleError(
   );
 }
 
-/** Removes a dependency. Pure. */
 export function withoutParent(definition: MonitorDefinition, removed: string): MonitorDefinition {
   const { depends_on: parents = [], ...rest } = definition;
   const remaining = parents.filter((parent) => parent !== removed);

@@ -66,11 +66,7 @@ export const awaitsFirstPing = ({ lastCheckedMs, runStartedMs }: MonitorState) =
 /**
  * The state when the service starts to watch: an expectation that a clock set back has moved into the future begins now. Pure.
  */
-export function correctAwaited(
-  state: MonitorState,
-  _config: HeartbeatConfig,
-  { nowMs }: { createdAtMs: number; nowMs: number },
-): MonitorState {
+export function correctAwaited(state: MonitorState, nowMs: number): MonitorState {
   const { awaitedFromMs = Number.POSITIVE_INFINITY } = state;
   return awaitedFromMs <= nowMs ? state : awaitFirstPing(state, nowMs);
 }
@@ -148,7 +144,6 @@ function maxRunSeconds(config: HeartbeatConfig): number {
   return config.max_run_seconds ?? config.grace_seconds;
 }
 
-/** The reason that it is late; `undefined` if no signal is expected. */
 function missedReason(
   state: MonitorState,
   config: HeartbeatConfig,

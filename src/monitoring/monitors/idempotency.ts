@@ -33,7 +33,6 @@ export interface IdempotencyKey {
 
 /** A create and its repeats share these. */
 export interface KnownCreate {
-  /** ID of the create, stored with the monitor. */
   id: string;
   monitor: string;
   /** The push token, for HEARTBEAT: the same at every repeat. */
@@ -114,7 +113,6 @@ export function openIdempotentCreates(options: {
         running.delete(id);
       }
     },
-    /** Stores that the monitor of a create is being removed. */
     async markRemoved(createId: string): Promise<void> {
       await collection.update(createId, (current) => current && { ...current, removed: true });
     },
@@ -143,7 +141,6 @@ const failureOf = (work: Promise<unknown>) =>
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

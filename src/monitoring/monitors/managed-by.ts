@@ -3,7 +3,6 @@ import { ErrorCode } from '../../contracts/error.ts';
 import { LEFT_KEPT_HOURS } from '../../contracts/monitoring.ts';
 import { HttpError } from '../../http/errors.ts';
 
-/** The place where a monitor is declared, stored with it. */
 export const managedBy = z.object({
   file: z.string(),
   line: z.int().positive(),

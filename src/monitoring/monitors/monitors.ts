@@ -21,7 +21,13 @@ import {
   openIdempotentCreates,
 } from './idempotency.ts';
 import { type StoredManagedBy, sameManagedBy } from './managed-by.ts';
-import { type Happening, openStates, type Settling, type Stateful } from './state-store.ts';
+import {
+  type MonitorStates,
+  openStates,
+  type SettleOptions,
+  type StatefulMonitor,
+  type StateTransition,
+} from './state-store.ts';
 import {
   isPresent,
   keyIsMissing,
@@ -38,17 +44,15 @@ export const MAX_MONITORS = 10_000;
 export const PARTS_COUNT = 256;
 
 /** A monitor in memory, with its secrets and its newest state. */
-export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, Stateful {
+export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, StatefulMonitor {
   readonly part: number;
 }
 
 /** Learns of every change to a monitor, made by any process. */
 export interface MonitorListener {
   added(monitor: WatchedMonitor): void;
-  /** The settings or maintenance windows changed. */
   edited(monitor: WatchedMonitor): void;
   removed(id: string): void;
-  /** Another process changed its state. */
   changedElsewhere(monitor: WatchedMonitor, before: MonitorState): void;
 }
 
@@ -61,7 +65,6 @@ export type ChangeMonitor = (monitor: WatchedMonitor) => {
   channels?: readonly string[];
 };
 
-/** A monitor as a file declares it. */
 export interface DeclaredMonitor {
   definition: MonitorDefinition;
   maintenance: MaintenanceWindow[];
@@ -111,10 +114,9 @@ export class Monitors {
   readonly #idsByTokenHash = new Map<string, string>();
   /** Monitors that are being removed: nobody sees them, unless the store can't remove them. */
   readonly #leaving = new Set<string>();
-  #states!: Awaited<ReturnType<typeof openStates>>;
+  #states!: MonitorStates;
   #following!: Awaited<ReturnType<Collection<MonitorDocument>['follow']>>;
   #listener: MonitorListener | undefined;
-  /** Number of monitors that are being created. */
   #adding = 0;
   /** Resolves when monitors that were encrypted with a new key are known. */
   #unlocking: Promise<unknown> = Promise.resolve();
@@ -154,7 +156,7 @@ export class Monitors {
       monitors: this.#monitors,
       history,
       changeLog: this.#changeLog,
-      onOther: (id, before) => {
+      onChangedElsewhere: (id, before) => {
         const monitor = this.get(id);
         if (monitor) this.#listener?.changedElsewhere(monitor, before);
       },
@@ -200,7 +202,6 @@ export class Monitors {
     }
   }
 
-  /** Replaces the listener. */
   listen(listener: MonitorListener): void {
     this.#listener = listener;
   }
@@ -232,7 +233,9 @@ export class Monitors {
   }
 
   count(): number {
-    return this.#monitors.size - this.#leaving.size;
+    // A monitor that is being removed may be gone from the map before its removal has ended.
+    const leaving = [...this.#leaving].filter((id) => this.#monitors.has(id));
+    return this.#monitors.size - leaving.length;
   }
 
   get(id: string): WatchedMonitor | undefined {
@@ -350,7 +353,6 @@ export class Monitors {
     });
   }
 
-  /** Creates or changes a monitor with an ID that the caller chooses. Throws a 409 if there are too many. */
   async declare(id: string, declared: DeclaredMonitor): Promise<WatchedMonitor | undefined> {
     if (this.get(id) === undefined) {
       const token = tokenFor(declared.definition, undefined);
@@ -435,9 +437,9 @@ export class Monitors {
   }
 
   /** Adopts the result of a check or ping, like `settle` of the states; `undefined` if there is no such monitor. */
-  settle(id: string, happening: Happening, options: Settling = {}) {
+  settle(id: string, transition: StateTransition, options: SettleOptions = {}) {
     const monitor = this.get(id);
-    return monitor && this.#states.settle(monitor, happening, options);
+    return monitor && this.#states.settle(monitor, transition, options);
   }
 
   /** Resolves when every state settled so far was written, or refused. */
@@ -481,7 +483,6 @@ export class Monitors {
     }
   }
 
-  /** Adopts a stored change, made by any process. */
   #adopt({ id, document }: ChangedMonitor) {
     const known = this.#monitors.get(id);
     if (!isPresent(document)) {

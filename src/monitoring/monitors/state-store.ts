@@ -8,7 +8,6 @@ import { MonitorState, StatusChange, type StatusStep } from '../state/state.ts';
 import type { ChangeLog } from './change-log.ts';
 import { awaitsFirstPing } from './heartbeat.ts';
 
-/** Name of the shared values. */
 export const STATES = 'monitor-states';
 
 /** Durable part of a monitor. */
@@ -19,8 +18,8 @@ const StoredState = z.object({
 });
 type StoredState = z.infer<typeof StoredState>;
 
-/** The stored state, and hours that the history hasn't stored yet. */
-interface Stored {
+/** The stored state of a monitor, and hours that the history hasn't stored yet. */
+interface StoredValue {
   value: StoredState;
   extra: unknown;
 }
@@ -28,317 +27,341 @@ interface Stored {
 /** Changes kept of a monitor while the disk refuses them: more than the incidents that are kept of it. */
 const MAX_CHANGES = 250;
 
-/** Steps kept of a monitor while they cannot be stored: to make more of them again would tell nothing else. */
-const MAX_STEPS = 250;
+/** Transitions kept of a monitor while they can't be stored. */
+const MAX_TRANSITIONS = 250;
 
-/** States of monitors that are not known here yet: another process has just made them. */
+/** States kept of monitors that another process has just created and that aren't known here yet. */
 const MAX_EARLY = 10_000;
 
 /** The part of a monitor that checks and pings change. */
-export interface Stateful {
+export interface StatefulMonitor {
   readonly id: string;
   state: MonitorState;
   /**
-   * The state that others see: `state`, once it is durable, so that nobody learns of a change that a crash takes
-   * back; or once it could not be stored, for a full disk must not hide an outage.
+   * Readers see this state. It is `state` once that is stored, so that a crash takes back nothing that was shown. A state that
+   * can't be stored is shown too, because a full disk must not hide an outage.
    */
   published: MonitorState;
 }
 
-/**
- * An event of a monitor, as a function from the old state to the new one. It may run again after another process has
- * stored a state. Pure.
- */
-export type Happening = (state: MonitorState) => StatusStep;
+/** Computes a monitor's next state. It may run again on a state that another process has stored. Pure. */
+export type StateTransition = (state: MonitorState) => StatusStep;
 
-/** How a state is to be kept. */
-export interface Settling {
+export interface SettleOptions {
+  /** Stores the state even if only the time of the last check is new. */
   always?: boolean;
+  /** If storing fails, the earlier state is restored, unless another transition came in the meantime. */
   orNothing?: boolean;
 }
 
-/** A monitor's changes that are being stored, or couldn't be. */
-interface Unsettled {
-  /** Events since the stored state, in order. */
-  happenings: Happening[];
-  /** Number of events before those, so that each has a number. */
-  past: number;
-  /** Changes that may not be part of their incidents yet, in order. */
+/**
+ * Transitions of a monitor that aren't stored, numbered in order. Each is applied in memory first (`settle`), then written, then
+ * published. A refused write leaves it pending, and the next write of the monitor includes it. The entry is dropped once everything
+ * is stored and part of its incidents.
+ */
+interface PendingState {
+  transitions: StateTransition[];
+  /** Number of the last transition before these. */
+  lastDropped: number;
+  /** Status changes that may not be part of their incidents yet, in order. */
   changes: StatusChange[];
-  /** At least one change must be durable. */
-  mustLast: boolean;
-  writing: number;
-  /** When all writes have ended. */
+  /** At least one transition must be stored soon. */
+  mustStore: boolean;
+  writeCount: number;
+  /** Resolves when all writes have ended. */
   written: Promise<unknown>;
-  /** Numbers of the last published and the last stored event. */
-  published: number;
-  stored: number;
+  lastPublished: number;
+  lastStored: number;
 }
 
-/** A result from before such a status says nothing about the target any more. */
-const ENDS_WORTH: ReadonlySet<MonitorStatus> = new Set(['PAUSED', 'MAINTENANCE', 'PENDING']);
+/** A result from before such a status no longer says anything about the target. */
+const ENDS_RESULT: ReadonlySet<MonitorStatus> = new Set(['PAUSED', 'MAINTENANCE', 'PENDING']);
 
-/** Called after another process has changed the state of a monitor. */
-export type OnOtherState = (id: string, before: MonitorState) => void;
-
-/**
- * Gives the monitors the states that are stored, and goes on from there: a state goes into memory at once, then into the store
- * with its change, then others see it and incidents are made. What another process has stored takes the place of what this
- * one has, and what happened here meanwhile happens again to that.
- */
-export async function openStates(options: {
+interface StatesOptions {
   store: Store;
-  monitors: ReadonlyMap<string, Stateful>;
+  monitors: ReadonlyMap<string, StatefulMonitor>;
   history: Pick<MonitorHistory, 'addChanges' | 'cover' | 'openHours' | 'takeOpenHours'>;
   changeLog: Pick<ChangeLog, 'note' | 'setUnstored'>;
-  onOther?: OnOtherState;
+  onChangedElsewhere?: (id: string, before: MonitorState) => void;
   log: Logger;
-}) {
-  const { store, monitors, history, changeLog, onOther = () => {}, log } = options;
-  const unsettled = new Map<string, Unsettled>();
-  const early = new Map<string, Stored>();
-  const repairs = new Set<Promise<void>>();
-  const values: SharedValues = await store.sharedValues<StoredState>({
-    name: STATES,
-    schema: StoredState,
-    current,
-    onStored,
-  });
-  for (const id of early.keys()) values.delete(id);
-  early.clear();
+}
 
-  /** The state to be stored, and what follows once it is. */
-  function current(id: string): SharedValue<StoredState> | undefined {
-    const monitor = monitors.get(id);
+export async function openStates(options: StatesOptions): Promise<MonitorStates> {
+  const states = new MonitorStates(options);
+  await states.load();
+  return states;
+}
+
+/**
+ * States of the monitors. A state from another process replaces the one here, and transitions that aren't stored yet are applied
+ * to it again.
+ */
+export class MonitorStates {
+  readonly #options: StatesOptions;
+  readonly #pending = new Map<string, PendingState>();
+  readonly #early = new Map<string, StoredValue>();
+  readonly #repairs = new Set<Promise<void>>();
+  #values!: SharedValues;
+
+  constructor(options: StatesOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the stored states, and deletes the ones of removed monitors. Call it once, first. */
+  async load(): Promise<void> {
+    this.#values = await this.#options.store.sharedValues<StoredState>({
+      name: STATES,
+      schema: StoredState,
+      current: (id) => this.#valueOf(id),
+      onStored: (id, stored) => this.#adoptStored(id, stored),
+    });
+    for (const id of this.#early.keys()) this.#values.delete(id);
+    this.#early.clear();
+  }
+
+  /**
+   * Applies a transition. `saved` resolves when the state is stored, and is undefined if nothing must be stored. If storing fails
+   * it rejects, and the next call stores the state.
+   */
+  settle(
+    monitor: StatefulMonitor,
+    transition: StateTransition,
+    { always = false, orNothing = false }: SettleOptions,
+  ): { step: StatusStep; saved: Promise<void> | undefined } {
+    const { id, state: before, published } = monitor;
+    const step = transition(before);
+    const { state, change } = step;
+    monitor.state = state;
+    if (change) {
+      const { from, to, reason } = change;
+      this.#options.log.info({ monitor: id, from, to, reason }, 'status');
+    }
+    const pending = this.#pending.get(id) ?? nothingPending();
+    this.#pending.set(id, pending);
+    if (pending.transitions.push(transition) > MAX_TRANSITIONS) {
+      pending.transitions.shift();
+      pending.lastDropped += 1;
+    }
+    pending.mustStore ||= always || isNews(before, state);
+    if (!pending.mustStore && pending.writeCount === 0) {
+      this.#publish(monitor, state);
+      this.#values.saveLater(id);
+      return { step, saved: undefined };
+    }
+    if (change && isOfIncident(change)) {
+      pending.changes = [...pending.changes, change].slice(-MAX_CHANGES);
+    }
+    const number = lastNumber(pending);
+    const saving = this.#save(monitor, pending, before);
+    const revert = { transition, number, state, before, published, change };
+    const saved = orNothing ? this.#revertOnFailure(monitor, revert, pending, saving) : saving;
+    return { step, saved };
+  }
+
+  /** Gives a new monitor from another process the state that this process has already read. */
+  adopt(id: string): void {
+    const stored = this.#early.get(id);
+    this.#early.delete(id);
+    if (stored) this.#adoptStored(id, stored);
+  }
+
+  /** Resolves when everything settled so far was written, or refused. */
+  async written(id: string): Promise<void> {
+    await this.#pending.get(id)?.written;
+  }
+
+  /** Resolves when all states that other processes have stored are known here; with `notes` the times of their last checks, too. */
+  catchUp(options?: { notes?: boolean }): Promise<void> | undefined {
+    return this.#values.catchUp(options);
+  }
+
+  /** Deletes everything about a removed monitor, also from the store. */
+  forget(id: string): void {
+    this.#pending.delete(id);
+    this.#options.changeLog.setUnstored(id, false);
+    this.#values.delete(id);
+  }
+
+  /** Resolves when nothing is being written. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#repairs);
+    await this.#values.idle();
+  }
+
+  #valueOf(id: string): SharedValue<StoredState> | undefined {
+    const monitor = this.#options.monitors.get(id);
     if (monitor === undefined) return undefined;
-    const own = unsettled.get(id);
     const { state } = monitor;
-    const changes = own?.changes ?? [];
-    const upTo = own ? own.past + own.happenings.length : 0;
+    const pending = this.#pending.get(id);
+    const changes = pending?.changes.length ? pending.changes : undefined;
+    const number = pending ? lastNumber(pending) : 0;
     return {
-      value: { state, ...(changes.length > 0 && { changes }) },
-      extra: history.openHours(id),
-      onEnd(isStored) {
-        if (!own) return;
-        // When it was refused, too.
-        if (upTo > own.published) publish(monitor, state);
-        own.published = Math.max(own.published, upTo);
-        if (!isStored) {
-          if (own.mustLast) changeLog.setUnstored(id, true);
-          return;
-        }
-        if (upTo >= own.published) changeLog.setUnstored(id, false);
-        if (upTo <= own.stored) return;
-        own.stored = upTo;
-        own.happenings.splice(0, upTo - own.past);
-        own.past = upTo;
-        dropWhenSettled(id, own);
+      value: { state, changes },
+      extra: this.#options.history.openHours(id),
+      onEnd: (isStored) => {
+        if (pending) this.#endWrite(monitor, pending, { state, number, isStored });
       },
     };
   }
 
-  function publish(monitor: Stateful, state: MonitorState) {
-    const { published } = monitor;
-    monitor.published = state;
-    if (!isListedAlike(published, state)) changeLog.note(monitor.id);
+  /** Publishes the state of a write, also if it was refused. */
+  #endWrite(
+    monitor: StatefulMonitor,
+    pending: PendingState,
+    { state, number, isStored }: { state: MonitorState; number: number; isStored: boolean },
+  ): void {
+    const { id } = monitor;
+    const { changeLog } = this.#options;
+    if (number > pending.lastPublished) this.#publish(monitor, state);
+    pending.lastPublished = Math.max(pending.lastPublished, number);
+    if (!isStored) {
+      if (pending.mustStore) changeLog.setUnstored(id, true);
+      return;
+    }
+    if (number >= pending.lastPublished) changeLog.setUnstored(id, false);
+    if (number <= pending.lastStored) return;
+    pending.lastStored = number;
+    pending.transitions.splice(0, number - pending.lastDropped);
+    pending.lastDropped = number;
+    this.#dropIfSettled(id, pending);
   }
 
-  /** The state of a monitor that the store has, and another process gave it. */
-  function onStored(id: string, stored: Stored) {
+  #publish(monitor: StatefulMonitor, state: MonitorState): void {
+    const { published } = monitor;
+    monitor.published = state;
+    if (!isListedAlike(published, state)) this.#options.changeLog.note(monitor.id);
+  }
+
+  #adoptStored(id: string, stored: StoredValue): void {
+    const { monitors, history, changeLog, onChangedElsewhere } = this.#options;
     const monitor = monitors.get(id);
     if (monitor === undefined) {
-      if (early.size < MAX_EARLY) early.set(id, stored);
+      if (this.#early.size < MAX_EARLY) this.#early.set(id, stored);
       return;
     }
     const { state, changes = [] } = stored.value;
     const before = monitor.state;
-    const own = unsettled.get(id);
-    // Counts of this process aren't in the hours of another one.
-    history.takeOpenHours(id, own?.happenings.length ? undefined : stored.extra);
-    let now = state;
-    const all = [...changes];
-    for (const happening of own?.happenings ?? []) {
-      const step = happening(now);
-      now = step.state;
-      if (step.change && isOfIncident(step.change)) all.push(step.change);
-    }
-    monitor.state = now;
-    publish(monitor, state);
+    const pending = this.#pending.get(id);
+    // The hours of another process don't include the counts of this one.
+    history.takeOpenHours(id, pending?.transitions.length ? undefined : stored.extra);
+    const allChanges = [...changes];
+    monitor.state = (pending?.transitions ?? []).reduce((now, transition) => {
+      const step = transition(now);
+      if (step.change && isOfIncident(step.change)) allChanges.push(step.change);
+      return step.state;
+    }, state);
+    this.#publish(monitor, state);
     changeLog.setUnstored(id, false);
-    if (own) own.changes = all.slice(-MAX_CHANGES);
-    else if (changes.length > 0) repair(id, changes);
-    onOther(id, before);
+    if (pending) pending.changes = allChanges.slice(-MAX_CHANGES);
+    else if (changes.length > 0) this.#repair(id, changes);
+    onChangedElsewhere?.(id, before);
   }
 
-  /** Puts changes into incidents that a crash may have kept out of them. */
-  function repair(id: string, changes: StatusChange[]) {
-    const own = { ...nothingUnsettled(), changes };
-    unsettled.set(id, own);
-    own.writing += 1;
-    const repaired = addToIncidents(id, own)
+  /** Adds changes to incidents that a crash may have kept out of them. */
+  #repair(id: string, changes: StatusChange[]): void {
+    const pending = { ...nothingPending(), changes };
+    this.#pending.set(id, pending);
+    const repaired = this.#write(id, pending, this.#addToIncidents(id, pending))
       .catch((error: unknown) => {
-        log.error({ err: error, monitor: id }, 'could not store an incident; retrying');
+        this.#options.log.error(
+          { err: error, monitor: id },
+          'could not store an incident; retrying',
+        );
       })
-      .finally(() => {
-        repairs.delete(repaired);
-        ended(id, own);
-      });
-    own.written = repaired;
-    repairs.add(repaired);
+      .finally(() => this.#repairs.delete(repaired));
+    this.#repairs.add(repaired);
   }
 
-  async function addToIncidents(id: string, own: Unsettled) {
-    const { changes } = own;
-    if (changes.length === 0) return;
-    const last = changes.at(-1)?.number ?? 0;
-    await history.addChanges(id, [...changes]);
-    own.changes = own.changes.filter(({ number }) => number > last);
+  async #addToIncidents(id: string, pending: PendingState): Promise<void> {
+    const last = pending.changes.at(-1);
+    if (!last) return;
+    await this.#options.history.addChanges(id, [...pending.changes]);
+    pending.changes = pending.changes.filter(({ number }) => number > last.number);
   }
 
-  /** `endedMs` is when the result before has become worth nothing, if it has. */
-  async function save({ id }: Stateful, own: Unsettled, endedMs: number | undefined) {
-    await values.save(id);
-    await Promise.all([
-      addToIncidents(id, own),
-      endedMs === undefined ? undefined : history.cover(id, endedMs),
-    ]);
+  /** Stores a state, and then its changes in the history. */
+  #save({ id, state }: StatefulMonitor, pending: PendingState, before: MonitorState) {
+    const isEnd = state.status !== before.status && ENDS_RESULT.has(state.status);
+    const save = async () => {
+      await this.#values.save(id);
+      await Promise.all([
+        this.#addToIncidents(id, pending),
+        isEnd ? this.#options.history.cover(id, state.sinceMs) : undefined,
+      ]);
+      pending.mustStore = pending.transitions.length > 0;
+    };
+    return this.#write(id, pending, save());
   }
 
-  /** When a state could not be stored, memory is as before, unless something was found meanwhile. */
-  async function orAsBefore(
-    monitor: Stateful,
+  #write(id: string, pending: PendingState, work: Promise<void>): Promise<void> {
+    pending.writeCount += 1;
+    const writing = work.finally(() => {
+      pending.writeCount -= 1;
+      this.#dropIfSettled(id, pending);
+    });
+    pending.written = Promise.allSettled([pending.written, writing]);
+    return writing;
+  }
+
+  async #revertOnFailure(
+    monitor: StatefulMonitor,
     was: {
-      happening: Happening;
+      transition: StateTransition;
       number: number;
       state: MonitorState;
       before: MonitorState;
       published: MonitorState;
       change: StatusChange | undefined;
     },
-    own: Unsettled,
+    pending: PendingState,
     saved: Promise<void>,
   ): Promise<void> {
-    const { happening, number, state, before, published, change } = was;
+    const { id } = monitor;
     try {
       await saved;
     } catch (error) {
-      if (own.stored >= number) {
-        // It has happened: incidents and uptime follow with the next write, or at the next start.
-        log.error(
-          { err: error, monitor: monitor.id },
+      if (pending.lastStored >= was.number) {
+        // Incidents and uptime follow with the next write, or at the next start.
+        this.#options.log.error(
+          { err: error, monitor: id },
           'stored a state, but could not store its history yet',
         );
         return;
       }
-      if (monitor.state === state) {
+      if (monitor.state === was.state) {
         // No reader has seen the state, so its number is free again.
-        monitor.state = before;
-        publish(monitor, published);
-        own.changes = own.changes.filter((other) => other !== change);
-        own.happenings = own.happenings.filter((other) => other !== happening);
-        own.past += 1;
-        if (own.happenings.length === 0) changeLog.setUnstored(monitor.id, false);
+        monitor.state = was.before;
+        this.#publish(monitor, was.published);
+        pending.changes = pending.changes.filter((other) => other !== was.change);
+        pending.transitions = pending.transitions.filter((other) => other !== was.transition);
+        pending.lastDropped += 1;
+        if (pending.transitions.length === 0) this.#options.changeLog.setUnstored(id, false);
       }
       throw error;
     }
   }
 
-  function ended(id: string, own: Unsettled) {
-    own.writing -= 1;
-    dropWhenSettled(id, own);
+  #dropIfSettled(id: string, pending: PendingState): void {
+    const { writeCount, transitions, changes } = pending;
+    if (writeCount > 0 || transitions.length > 0 || changes.length > 0) return;
+    if (this.#pending.get(id) === pending) this.#pending.delete(id);
   }
-
-  function dropWhenSettled(id: string, own: Unsettled) {
-    if (own.writing > 0 || own.happenings.length > 0 || own.changes.length > 0) return;
-    if (unsettled.get(id) === own) unsettled.delete(id);
-  }
-
-  return {
-    /**
-     * Takes over what happened to a monitor. `saved` resolves when what must last of it is durable; it is absent when nothing
-     * must. `always` stores the state even when only the time of the last check is new. When storing fails it rejects, memory
-     * keeps what is true, and the next call stores it. With `orNothing`, for what is not true unless it is stored, memory is
-     * then as before, unless something was found meanwhile.
-     */
-    settle(
-      monitor: Stateful,
-      happening: Happening,
-      { always = false, orNothing = false }: Settling,
-    ): { step: StatusStep; saved: Promise<void> | undefined } {
-      const { id, state: before, published } = monitor;
-      const step = happening(before);
-      const { state, change } = step;
-      monitor.state = state;
-      if (change) log.info({ monitor: id, ...inLog(change) }, 'status');
-      const own = unsettled.get(id) ?? nothingUnsettled();
-      unsettled.set(id, own);
-      if (own.happenings.push(happening) > MAX_STEPS) {
-        own.happenings.shift();
-        own.past += 1;
-      }
-      own.mustLast ||= always || isNews(before, state);
-      if (!own.mustLast && own.writing === 0) {
-        publish(monitor, state);
-        values.saveLater(id);
-        return { step, saved: undefined };
-      }
-      if (change && isOfIncident(change))
-        own.changes = [...own.changes, change].slice(-MAX_CHANGES);
-      own.writing += 1;
-      const number = own.past + own.happenings.length;
-      const hasEnded = state.status !== before.status && ENDS_WORTH.has(state.status);
-      const saving = save(monitor, own, hasEnded ? state.sinceMs : undefined)
-        .then(() => {
-          own.mustLast = own.happenings.length > 0;
-        })
-        .finally(() => ended(id, own));
-      own.written = Promise.allSettled([own.written, saving]);
-      const was = { happening, number, state, before, published, change };
-      return { step, saved: orNothing ? orAsBefore(monitor, was, own, saving) : saving };
-    },
-    /** Gives a monitor that another process has made the state that it has had since. */
-    adopt(id: string): void {
-      const stored = early.get(id);
-      early.delete(id);
-      if (stored) onStored(id, stored);
-    },
-    /** Resolves when what was settled until now has been written, or refused. */
-    async written(id: string): Promise<void> {
-      await unsettled.get(id)?.written;
-    },
-    /** Resolves when all that other processes have stored is known here; with `notes` when they last checked, too. */
-    catchUp: values.catchUp,
-    /** Drops everything about a deleted monitor, also from the store. */
-    forget(id: string): void {
-      unsettled.delete(id);
-      changeLog.setUnstored(id, false);
-      values.delete(id);
-    },
-    /** Resolves when nothing is being written. */
-    async idle(): Promise<void> {
-      await Promise.all(repairs);
-      await values.idle();
-    },
-  };
 }
 
-const nothingUnsettled = (): Unsettled => ({
-  happenings: [],
-  past: 0,
+const nothingPending = (): PendingState => ({
+  transitions: [],
+  lastDropped: 0,
   changes: [],
-  mustLast: false,
-  writing: 0,
+  mustStore: false,
+  writeCount: 0,
   written: Promise.resolve(),
-  published: 0,
-  stored: 0,
+  lastPublished: 0,
+  lastStored: 0,
 });
 
-const inLog = ({ from, to, reason }: StatusChange) => ({ from, to, reason });
+const lastNumber = ({ lastDropped, transitions }: PendingState) => lastDropped + transitions.length;
 
-/**
- * Compares two states as they are listed, without the values that every check changes and that end by time alone: the
- * time of the last check, its duration, staleness and flapping.
- */
+/** Compares two states as they are listed, except for values that every check changes or that end by time alone. */
 function isListedAlike(one: MonitorState, other: MonitorState): boolean {
   return (
     one.status === other.status &&
@@ -349,14 +372,11 @@ function isListedAlike(one: MonitorState, other: MonitorState): boolean {
   );
 }
 
-/** A job that has said nothing yet; of other checks nothing is awaited. */
+/** The first ping of a job is awaited. */
 const isAwaited = (state: MonitorState) =>
   state.awaitedFromMs !== undefined && awaitsFirstPing(state);
 
-/**
- * True if a difference must survive a restart. Everything that is listed must, because others have seen it. The time of
- * the last check is stored along with other changes only.
- */
+/** The difference must survive a restart. The time of the last check is only stored along with other changes. */
 function isNews(before: MonitorState, after: MonitorState): boolean {
   return (
     !isListedAlike(before, after) ||

@@ -7,7 +7,6 @@ import type { Plan, PlanStep } from './plan.ts';
 /** Steps under way at once; each waits for the store most of the time. */
 const MAX_PARALLEL = 32;
 
-/** Failures that are logged one by one. */
 const MAX_LOGGED = 5;
 
 interface ApplyTools {

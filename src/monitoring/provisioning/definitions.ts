@@ -22,7 +22,6 @@ import {
   type TextPosition,
 } from './yaml-file.ts';
 
-/** A file of monitors, by the name that people know it by. */
 export interface SourceFile {
   name: string;
   text: string;
@@ -36,7 +35,6 @@ export interface ReadingContext extends VariableValues {
   platforms: readonly string[];
 }
 
-/** A monitor as a file declares it. */
 export interface FileMonitor {
   key: string;
   file: string;
@@ -87,7 +85,6 @@ interface ReadMonitor extends FileMonitor {
   dependsOnAt: LocatedValue | undefined;
 }
 
-/** Reads one file after another, and collects monitors and problems. */
 class DefinitionsReader {
   private readonly monitors = new Map<string, ReadMonitor>();
   private readonly keysById = new Map<string, string>();
@@ -529,10 +526,8 @@ function findCircle(
   return undefined;
 }
 
-/** `a, b and c`. */
 const listAnd = (words: Iterable<string>) =>
   new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(words);
 
-/** `a, b or c`. */
 const listOr = (words: Iterable<string>) =>
   new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words);

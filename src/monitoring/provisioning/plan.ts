@@ -14,7 +14,6 @@ export type ExistingMonitor = Pick<
   'id' | 'definition' | 'maintenance' | 'managedBy' | 'channels'
 > & { isPaused: boolean };
 
-/** One field that changes; secrets are hidden. */
 export interface FieldChange {
   field: string;
   before: unknown;

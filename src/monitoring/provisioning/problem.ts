@@ -7,7 +7,6 @@ export interface FileProblem {
   message: string;
 }
 
-/** Problems that are shown at once. */
 export const MAX_PROBLEMS = 100;
 
 /** `monitors.yaml:12:5: …`, as editors and compilers write it. */

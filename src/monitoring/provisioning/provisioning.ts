@@ -65,14 +65,13 @@ export type ProvisioningState =
 
 const STOPPED: ReadonlySet<ProvisioningState['state']> = new Set(['broken', 'asking', 'failing']);
 
-/** The parts of the monitors that a plan compares. */
 export const listExisting = (monitors: Pick<Monitors, 'all'>): ExistingMonitor[] =>
   monitors.all().map(({ id, definition, maintenance, managedBy, channels, state: { status } }) => {
     const isPaused = status === 'PAUSED';
     return { id, definition, maintenance, managedBy, channels, isPaused };
   });
 
-interface ProvisioningOptions {
+export interface ProvisioningOptions {
   path: string;
   /** Reads the files at `path`. Throws a `DefinitionsError` with all problems. */
   read(signal: AbortSignal): Promise<FileMonitor[]>;

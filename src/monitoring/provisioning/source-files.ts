@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { BigIntStats } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -85,7 +86,6 @@ export async function fingerprint(path: string): Promise<string> {
   }
 }
 
-/** Reads the files, within bounds. Throws a `DefinitionsError` that says what to do. */
 export async function readSourceFiles(path: string): Promise<SourceFile[]> {
   const found = await findFiles(path);
   const files: SourceFile[] = [];
@@ -132,29 +132,10 @@ async function readBounded(path: string, name: string): Promise<Buffer> {
 }
 
 function textOf(bytes: Buffer, name: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    const before = bytes.subarray(0, firstInvalid(bytes));
-    const line = before.filter((byte) => byte === 0x0a).length + 1;
-    throw new DefinitionsError([
-      { file: name, line, column: 1, message: 'this is not UTF-8 text; save the file as UTF-8' },
-    ]);
-  }
-}
-
-/** Offset of the first byte that isn't text, found by halving, since the decoder doesn't say. */
-function firstInvalid(bytes: Buffer): number {
-  let [good, bad] = [0, bytes.length];
-  while (bad - good > 1) {
-    const middle = Math.floor((good + bad) / 2);
-    try {
-      // A character cut in two is no problem here.
-      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
-      good = middle;
-    } catch {
-      bad = middle;
-    }
-  }
-  return good;
+  const text = new TextDecoder('utf-8').decode(bytes);
+  if (isUtf8(bytes)) return text;
+  // The decoder writes this character for bytes that aren't text.
+  const line = text.split('\ufffd', 1)[0]?.split('\n').length ?? 1;
+  const message = 'this is not UTF-8 text; save the file as UTF-8';
+  throw new DefinitionsError([{ file: name, line, column: 1, message }]);
 }

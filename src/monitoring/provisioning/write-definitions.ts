@@ -6,7 +6,6 @@ import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import { withoutSecrets } from '../checks/secret-values.ts';
 import type { ExistingMonitor } from './plan.ts';
 
-/** A monitor in the form of a file. */
 export interface WrittenMonitor {
   key: string;
   fields: Record<string, unknown>;

@@ -28,7 +28,6 @@ export interface LocatedValue {
   at: TextPosition;
   /** Position of the value itself. */
   valueAt: TextPosition;
-  /** An object's fields, in the order of the file. */
   entries?: Map<string, LocatedValue>;
   items?: LocatedValue[];
   /** Secret variables in a text; aliases and merges carry them along. */
@@ -37,7 +36,6 @@ export interface LocatedValue {
 
 interface YamlReader {
   report: ReportProblem;
-  /** Replaces the variables of a text. */
   replace: (text: string, at: TextPosition) => { text: string; secrets?: SecretText };
 }
 

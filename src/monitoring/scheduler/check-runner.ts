@@ -15,7 +15,7 @@ import {
   PARTS_COUNT,
   type WatchedMonitor,
 } from '../monitors/monitors.ts';
-import type { Happening } from '../monitors/state-store.ts';
+import type { StateTransition } from '../monitors/state-store.ts';
 import {
   applyResult,
   coverStatus,
@@ -48,14 +48,12 @@ interface CheckRunnerOptions {
   connectivity: Connectivity;
   check: Check;
   types?: CheckTypes;
-  /** Checks at the same time. */
   maxInFlight: number;
   clock: ServiceClock;
   metrics: Metrics;
   log: Logger;
 }
 
-/** A monitor that this process checks. */
 interface FollowedMonitor {
   intervalMs: number;
   phaseMs: number;
@@ -138,7 +136,6 @@ export class CheckRunner {
     monitors.listen(this.listener());
   }
 
-  /** Begins with the existing monitors, overdue ones first. */
   start(): void {
     this.isStarting = true;
     this.parts = this.options.leases(CHECKS, PARTS_COUNT, this.partHolder());
@@ -347,7 +344,7 @@ export class CheckRunner {
   /** Stores a status that a person set. If it can't be stored, results that arrived in the meantime are shown as before. */
   private async setStatus(
     monitor: WatchedMonitor,
-    change: { apply: Happening; revert: () => Happening; onFailure?: () => void },
+    change: { apply: StateTransition; revert: () => StateTransition; onFailure?: () => void },
   ): Promise<void> {
     const { id, state: before } = monitor;
     const settled = this.monitors.settle(id, change.apply, { always: true, orNothing: true });

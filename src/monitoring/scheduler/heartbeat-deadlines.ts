@@ -43,13 +43,12 @@ export class HeartbeatDeadlines {
   /** Waits for the next signal from now on; an earlier deadline gets a new grace period. */
   await(monitor: WatchedMonitor, config: HeartbeatConfig): void {
     const { monitors, clock, stored } = this.tools;
-    const { id, createdAtMs } = monitor;
+    const { id } = monitor;
     this.listeningSinceMs.set(id, clock.monotonicMs());
     const nowMs = clock.wallMs();
-    const waiting = (state: MonitorState) => correctAwaited(state, config, { createdAtMs, nowMs });
-    if (waiting(monitor.state) !== monitor.state) {
-      const settled = monitors.settle(id, (state) => keepStatus(waiting(state)), { always: true });
-      void stored.handOver(settled?.saved);
+    if (correctAwaited(monitor.state, nowMs) !== monitor.state) {
+      const correct = (state: MonitorState) => keepStatus(correctAwaited(state, nowMs));
+      void stored.handOver(monitors.settle(id, correct, { always: true })?.saved);
     }
     this.plan(monitor, config);
   }

@@ -85,7 +85,6 @@ export function createInFlightChecks(options: {
   }
 
   return {
-    /** Ends when the result has been applied, or when the check was abandoned. */
     async check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void> {
       const { id } = monitor;
       const current = { abort: new AbortController(), abandoned: false };

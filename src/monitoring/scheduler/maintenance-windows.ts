@@ -1,7 +1,7 @@
 import { beginTurn } from '../../contracts/event-loop.ts';
 import { maintenanceAt } from '../monitors/maintenance.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import type { Happening } from '../monitors/state-store.ts';
+import type { StateTransition } from '../monitors/state-store.ts';
 import { coverStatus, keepStatus, uncoverStatus } from '../state/state.ts';
 import type { ServiceClock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
@@ -30,8 +30,7 @@ export function createMaintenanceWindows(tools: {
   let editCount = 0;
   let showing: Promise<void> | undefined;
 
-  /** The state change that the windows ask for now. */
-  function changeFor({ maintenance }: WatchedMonitor): Happening {
+  function changeFor({ maintenance }: WatchedMonitor): StateTransition {
     const nowMs = clock.wallMs();
     const { window } = maintenanceAt(maintenance, nowMs);
     return (state) =>
@@ -107,7 +106,6 @@ export function createMaintenanceWindows(tools: {
       showing = last;
       return last;
     },
-    /** The state change of a monitor that is resumed. */
     afterPause: changeFor,
     /** The monitor of a job of the schedule, if the job is for windows. */
     monitorOf: (job: string) =>

@@ -4,7 +4,6 @@ import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Declares the metrics of the monitors and the schedule; returns the counter of finished checks. */
 export function addRunnerMetrics(
   metrics: Metrics,
   watched: {

@@ -32,7 +32,6 @@ export function createPerHostLimit<T extends { readonly host: string | undefined
       host.taken -= 1;
       tidy(name);
     },
-    /** Removes a job from the line it may be in. */
     leave(job: T): void {
       const name = waiting.get(job);
       if (name === undefined) return;

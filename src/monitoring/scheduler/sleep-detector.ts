@@ -9,7 +9,6 @@ export interface TimeGap {
   sleptMs: number;
   /** Part of the sleep that the monotonic clock missed. */
   unseenMs: number;
-  /** The wall clock was set back. */
   setBack: boolean;
 }
 

@@ -124,7 +124,6 @@ export function underlyingStatus(state: MonitorState): {
   return { status: state.status as UnderlyingStatus, sinceMs: state.sinceMs };
 }
 
-/** Applies a check result. Pure. */
 export function applyResult(
   before: MonitorState,
   result: CheckResult,
@@ -136,9 +135,7 @@ export function applyResult(
       ...before,
       lastCheckedMs: nowMs,
       responseTimeMs: result.responseTimeMs,
-      ...(result.certificateEndsMs !== undefined && {
-        certificateEndsMs: result.certificateEndsMs,
-      }),
+      certificateEndsMs: result.certificateEndsMs ?? before.certificateEndsMs,
     },
     nowMs,
   );
@@ -239,7 +236,6 @@ export function isFlapping(state: MonitorState, nowMs: number): boolean {
   return calmed(state, nowMs).flapping;
 }
 
-/** Delay of the next check after an unconfirmed result. */
 export function recheckAfterMs(
   config: Pick<CheckedMonitor['config'], 'interval_seconds' | 'retry_seconds'>,
 ): number {

@@ -16,7 +16,6 @@ export interface ServiceClock {
   after(delayMs: number, call: () => void): () => void;
 }
 
-/** The clock of this machine. */
 export const systemClock: ServiceClock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -2,9 +2,9 @@ import type { MonitorCreateInput } from '../../../src/contracts/monitoring.ts';
 import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { type DeclaredMonitor, openMonitors } from '../../../src/monitoring/monitors/monitors.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 
 /** A data folder that holds monitors of a file, by their ids, as a service that followed it has left them. */
 export async function folderWithDeclared(
@@ -12,7 +12,7 @@ export async function folderWithDeclared(
 ): Promise<string> {
   const folder = await temporaryFolder();
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   const wallMs = Date.now;
   const history = await openHistory({ store, wallMs, log });
   const monitors = await openMonitors({ store, history, wallMs, log });

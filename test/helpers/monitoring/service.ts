@@ -8,16 +8,17 @@ import { createPublicAddress } from '../../../src/http/public-address.ts';
 import { createServer, type ServerKit } from '../../../src/http/server.ts';
 import type { CheckTypes } from '../../../src/monitoring/checks/registry.ts';
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
-import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
+import { createMonitoring, type ServiceParts } from '../../../src/monitoring/monitoring.ts';
 import { STATES } from '../../../src/monitoring/monitors/state-store.ts';
+import { openProvisioning } from '../../../src/monitoring/provisioning/open-provisioning.ts';
 import type { Provisioning } from '../../../src/monitoring/provisioning/provisioning.ts';
 import type { ServiceClock } from '../../../src/monitoring/time/clock.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { monitorsFileProgram } from '../files/reader-program.ts';
 import { recordingLog } from '../recording-log.ts';
 import { type AtEnd, temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 
 /** An answer of the service. */
 export interface Answer {
@@ -79,8 +80,8 @@ export async function startService(
     addRoutes?: (parts: { kit: ServerKit; keys: Keys; serviceUrl: () => string; log: Logger }) => {
       close(): Promise<void>;
     };
-    /** Another store than a folder. */
-    openStore?: (log: Logger) => Promise<PostgresStore>;
+    /** Another store than one in memory. */
+    openStore?: (log: Logger) => Promise<Store | PostgresStore>;
     /** Called with the monitors that this process goes on counting, once it can. */
     onTakenOver?: (monitors: readonly string[]) => void;
     /** When it ends at the latest: with the running test, unless this says otherwise. */
@@ -89,11 +90,18 @@ export async function startService(
 ): Promise<Service> {
   const folder = options.folder ?? (await temporaryFolder());
   const { log, lines } = recordingLog();
-  const shared = await options.openStore?.(log);
-  const store = shared ?? (await openLowdbStore({ folder, log }));
+  const store = (await options.openStore?.(log)) ?? (await openTestStore({ folder, log }));
+  const shared = store.isShared ? (store as PostgresStore) : undefined;
   const keys = await openKeys(store, 'monitoring');
   const kit = await createServer({ log, version: '1.2.3' });
   let url = '';
+  const path = options.monitorsFile;
+  let provisioning: Provisioning | undefined;
+  const openFiles = (parts: ServiceParts) => {
+    const file = { path: path ?? '', program: monitorsFileProgram(), taboo: [] };
+    provisioning = openProvisioning({ ...file, platforms: ['slack', 'discord'] }, parts);
+    return provisioning;
+  };
   const monitoring = await createMonitoring({
     kit,
     keys,
@@ -120,13 +128,7 @@ export async function startService(
       },
     }),
     networkAnchors: options.networkAnchors,
-    ...(options.monitorsFile !== undefined && {
-      monitorsFile: {
-        path: options.monitorsFile,
-        program: monitorsFileProgram(),
-        ...{ taboo: [], platforms: ['slack', 'discord'] },
-      },
-    }),
+    openFiles: path === undefined ? undefined : openFiles,
     types: options.types,
     maxMonitors: options.maxMonitors,
     changesOverlapMs: options.changesOverlapMs,
@@ -192,7 +194,7 @@ export async function startService(
     metrics: async () => (await call('GET', '/metrics')).text,
     lines,
     store,
-    provisioning: monitoring.provisioning,
+    provisioning,
     close,
   };
 }

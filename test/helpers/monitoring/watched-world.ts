@@ -12,10 +12,10 @@ import {
 } from '../../../src/monitoring/monitors/monitors.ts';
 import { CheckRunner } from '../../../src/monitoring/scheduler/check-runner.ts';
 import { openLocalSharedValues } from '../../../src/store/local-shared-values.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 
 /** One check of a target. */
@@ -81,7 +81,7 @@ export async function createWorld(
   const folder = options.folder ?? (await temporaryFolder());
   const { clock = createFakeClock(), targets = createTargets() } = options;
   const { log, lines } = recordingLog();
-  const real = await openLowdbStore({ folder, log });
+  const real = await openTestStore({ folder, log });
   const broken = { is: false };
   const network = { isThere: true };
   let alive = true;

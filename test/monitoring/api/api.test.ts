@@ -1,23 +1,13 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../../src/contracts/error.ts';
 import { MonitorCreated, MonitorList } from '../../../src/contracts/monitoring.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
+import { storedText } from '../../helpers/test-store.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 const site = { name: 'Shop', check_type: 'HTTP', target: 'http://127.0.0.1:9/' };
-
-/** All that is stored, as one text. */
-async function storedText(folder: string): Promise<string> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = files
-    .filter((file) => file.isFile())
-    .map((file) => readFile(join(file.parentPath, file.name), 'utf8'));
-  return (await Promise.all(texts)).join('\n');
-}
 
 describe('keys', () => {
   test('are taken as X-API-Key and as a bearer token', async () => {
@@ -137,20 +127,10 @@ describe('create and list', () => {
 
 const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegExp }> = [
   { why: 'null', json: null, param: null },
-  { why: 'an array', json: [site], param: null },
-  { why: 'a text', json: 'HTTP', param: null },
   { why: 'nothing in it', json: {}, param: 'check_type' },
   { why: 'no name', json: { ...site, name: undefined }, param: 'name', says: /missing/ },
-  { why: 'an empty name', json: { ...site, name: '  ' }, param: 'name' },
   { why: 'a long name', json: { ...site, name: 'n'.repeat(201) }, param: 'name' },
-  { why: 'a name that is a number', json: { ...site, name: 7 }, param: 'name' },
   { why: 'no target', json: { ...site, target: undefined }, param: 'target', says: /missing/ },
-  { why: 'a target that is an object', json: { ...site, target: {} }, param: 'target' },
-  {
-    why: 'a huge target',
-    json: { ...site, target: `http://a.example/${'x'.repeat(2048)}` },
-    param: 'target',
-  },
   {
     why: 'no check_type',
     json: { ...site, check_type: undefined },
@@ -158,15 +138,12 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     says: /missing/,
   },
   { why: 'an unknown check_type', json: { ...site, check_type: 'PING' }, param: 'check_type' },
-  { why: 'a lower-case check_type', json: { ...site, check_type: 'http' }, param: 'check_type' },
   {
     why: 'an unknown field',
     json: { ...site, status: 'DOWN' },
     param: 'status',
     says: /Unknown field/,
   },
-  { why: 'a config that is a list', json: { ...site, config: [] }, param: 'config' },
-  { why: 'a config that is null', json: { ...site, config: null }, param: 'config' },
   {
     why: 'an unknown config key',
     json: { ...site, config: { retries: 3 } },
@@ -174,28 +151,8 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     says: /Unknown field/,
   },
   {
-    why: "another check's config key",
-    json: { ...site, config: { target_keyword: 'x' } },
-    param: 'config.target_keyword',
-  },
-  {
-    why: 'an interval of text',
-    json: { ...site, config: { interval_seconds: '60' } },
-    param: 'config.interval_seconds',
-  },
-  {
-    why: 'an interval too short',
-    json: { ...site, config: { interval_seconds: 4 } },
-    param: 'config.interval_seconds',
-  },
-  {
     why: 'an interval too long',
     json: { ...site, config: { interval_seconds: 86_401 } },
-    param: 'config.interval_seconds',
-  },
-  {
-    why: 'an interval with a fraction',
-    json: { ...site, config: { interval_seconds: 5.5 } },
     param: 'config.interval_seconds',
   },
   {
@@ -203,31 +160,6 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     json: { ...site, config: { interval_seconds: 10, timeout_seconds: 10 } },
     param: 'config.timeout_seconds',
     says: /less than interval_seconds/,
-  },
-  {
-    why: 'a timeout as long as the default interval',
-    json: { ...site, config: { timeout_seconds: 60 } },
-    param: 'config.timeout_seconds',
-  },
-  {
-    why: 'no timeout at all',
-    json: { ...site, config: { timeout_seconds: 0 } },
-    param: 'config.timeout_seconds',
-  },
-  {
-    why: 'an unknown method',
-    json: { ...site, config: { method: 'BREW' } },
-    param: 'config.method',
-  },
-  {
-    why: 'a status that is none',
-    json: { ...site, config: { expected_status: 'ok' } },
-    param: 'config.expected_status',
-  },
-  {
-    why: 'a status out of range',
-    json: { ...site, config: { expected_status: '200-700' } },
-    param: 'config.expected_status',
   },
   {
     why: 'a range that runs backwards',
@@ -240,18 +172,7 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     param: 'target',
     says: /https:\/\/example\.com/,
   },
-  {
-    why: 'a target with a port and no scheme',
-    json: { ...site, target: 'example.com:80' },
-    param: 'target',
-  },
-  {
-    why: 'a target with one slash',
-    json: { ...site, target: 'http:/example.com' },
-    param: 'target',
-  },
   { why: 'ftp', json: { ...site, target: 'ftp://example.com/' }, param: 'target' },
-  { why: 'a file', json: { ...site, target: 'file:///etc/passwd' }, param: 'target' },
   {
     why: 'a password',
     json: { ...site, target: 'http://user:secret@1.1.1.1/' },
@@ -259,8 +180,6 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     says: /password/,
   },
   { why: 'a space', json: { ...site, target: 'http://1.1.1.1/a b' }, param: 'target' },
-  { why: 'a line break', json: { ...site, target: 'http://1.1.1.1/a\nb' }, param: 'target' },
-  { why: 'port 0', json: { ...site, target: 'http://1.1.1.1:0/' }, param: 'target' },
   { why: 'a port too high', json: { ...site, target: 'http://1.1.1.1:65536/' }, param: 'target' },
   {
     why: 'a host that cannot exist',
@@ -272,17 +191,6 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     json: { ...site, check_type: 'KEYWORD' },
     param: 'config.target_keyword',
     says: /^The field 'config\.target_keyword' is missing\.$/,
-  },
-  {
-    why: 'a keyword check without keyword',
-    json: { ...site, check_type: 'KEYWORD', config: {} },
-    param: 'config.target_keyword',
-    says: /missing/,
-  },
-  {
-    why: 'an empty keyword',
-    json: { ...site, check_type: 'KEYWORD', config: { target_keyword: '' } },
-    param: 'config.target_keyword',
   },
   {
     why: 'a keyword check by HEAD',
@@ -306,39 +214,9 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     param: 'target',
   },
   {
-    why: 'an unknown record type',
-    json: { name: 'x', check_type: 'DNS', target: 'a.example', config: { record_type: 'ANY' } },
-    param: 'config.record_type',
-  },
-  {
-    why: 'a resolver that is a name',
-    json: {
-      name: 'x',
-      check_type: 'DNS',
-      target: 'a.example',
-      config: { resolver: 'dns.example' },
-    },
-    param: 'config.resolver',
-  },
-  {
-    why: 'an expected value that is a number',
-    json: { name: 'x', check_type: 'DNS', target: 'a.example', config: { expected: ['a', 1] } },
-    param: 'config.expected.1',
-  },
-  {
     why: 'a long word for a job',
     json: { name: 'x', check_type: 'HEARTBEAT', target: 'w'.repeat(201) },
     param: 'target',
-  },
-  {
-    why: 'a job with a control character',
-    json: { name: 'x', check_type: 'HEARTBEAT', target: 'a\u0007b' },
-    param: 'target',
-  },
-  {
-    why: 'a grace of nothing',
-    json: { name: 'x', check_type: 'HEARTBEAT', target: 'job', config: { grace_seconds: 0 } },
-    param: 'config.grace_seconds',
   },
 ];
 

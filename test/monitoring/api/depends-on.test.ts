@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import { type Service, startService } from '../../helpers/monitoring/service.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 const site = (name: string, more: object = {}) => ({
@@ -95,7 +95,7 @@ test('depends_on loses a parent that is removed, also one whose removal a kill c
   await service.close();
 
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: service.folder, log });
+  const store = await openTestStore({ folder: service.folder, log });
   const monitors = store.collection({
     name: 'monitors',
     schema: z.record(z.string(), z.unknown()),

@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../../src/contracts/error.ts';
 import { MonitorDetails } from '../../../src/contracts/monitoring-additions.ts';
@@ -7,6 +5,7 @@ import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import { type Answer, type Service, startService } from '../../helpers/monitoring/service.ts';
+import { storedText } from '../../helpers/test-store.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 const site = { name: 'Shop', check_type: 'HTTP', target: 'http://127.0.0.1:9/' };
@@ -35,14 +34,6 @@ async function withMonitor(monitor: object = site, options?: Parameters<typeof s
 
 function refusalIn(answer: Answer) {
   return { status: answer.status, ...ErrorBody.parse(answer.body).error };
-}
-
-async function storedText(folder: string): Promise<string> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = files
-    .filter((file) => file.isFile())
-    .map((file) => readFile(join(file.parentPath, file.name), 'utf8'));
-  return (await Promise.all(texts)).join('\n');
 }
 
 describe('show', () => {
@@ -597,28 +588,6 @@ test('a create with an Idempotency-Key has the first answer also when the target
   expect(anew).toMatchObject({ status: 400, code: 'target_not_allowed' });
 });
 
-test('a create with an Idempotency-Key that is refused is refused to all concurrent requests, and leaves the key free', async () => {
-  const service = await startService({ allowPrivate: ['127.0.0.2/32'] });
-  const createTwice = (host: string) => {
-    const there = { ...site, target: `http://${host}:9/` };
-    return Promise.all([create(service, there, 'a'), create(service, there, 'a')]);
-  };
-  const refused = await createTwice('127.0.0.1');
-  expect(refused.map(({ status }) => status)).toEqual([400, 400]);
-  const made = await createTwice('127.0.0.2');
-  expect(made.map(({ status }) => status)).toEqual([201, 201]);
-  expect(made.filter(({ headers }) => headers['idempotency-replayed'])).toHaveLength(1);
-  expect(await service.list()).toHaveLength(1);
-});
-
-test('a create with an Idempotency-Key counts the body, not how it is written', async () => {
-  const service = await startService();
-  const { text } = await create(service, site, 'a');
-  const { check_type, target, name } = site;
-  const again = { config: { interval_seconds: 60 }, check_type, target, name: ` ${name}` };
-  expect((await create(service, again, 'a')).text).toBe(text);
-});
-
 test('a create with an Idempotency-Key with another body is a 409 and creates nothing', async () => {
   const service = await startService();
   await create(service, site, 'a');
@@ -648,9 +617,4 @@ test('a create with an Idempotency-Key has to be visible', async () => {
     expect(refusal, key).toMatchObject({ status: 400, param: 'idempotency-key' });
   }
   expect(await service.list()).toEqual([]);
-});
-
-test('a create with an Idempotency-Key may be 255 characters long', async () => {
-  const service = await startService();
-  expect((await create(service, site, '~'.repeat(255))).status).toBe(201);
 });

@@ -7,6 +7,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { folderOfFiles } from '../../helpers/test-store.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 const job = { name: 'Backup', check_type: 'HEARTBEAT', target: 'backup' };
@@ -219,29 +220,6 @@ test('a caller with an unknown token is not shown which signals exist', async ()
   }
 });
 
-test('a query is refused, for it could mean that the job failed', async () => {
-  const { signal, push, call, show } = await withJob();
-  const answer = await call('GET', `${push}?status=down`, { key: null });
-  expect(answer.status).toBe(400);
-  expect(answer.body.error?.param).toBe('status');
-  expect((await show()).last_checked_at).toBeNull();
-  expect((await signal('start?x=1')).body.error?.param).toBe('x');
-});
-
-test('a body of any kind is taken and not read', async () => {
-  const { push, call, show } = await withJob();
-  for (const [body, type] of [
-    ['not JSON', 'application/json'],
-    ['{"status":"down"}', 'application/json'],
-    ['log of the job', 'text/plain'],
-    ['a=b', 'application/x-www-form-urlencoded'],
-  ] as const) {
-    const answer = await call('POST', push, { key: null, body, headers: { 'content-type': type } });
-    expect(answer.status).toBe(200);
-  }
-  expect((await show()).status).toBe('UP');
-});
-
 test('a signal counts towards its heartbeat alone, with any signal', async () => {
   const { signal, call } = await withJob({ clock: createFakeClock() });
   for (let n = 1; n <= 120; n += 1) {
@@ -254,7 +232,8 @@ test('a signal counts towards its heartbeat alone, with any signal', async () =>
 });
 
 test('a signal that cannot be stored is not acknowledged', async () => {
-  const { signal, show, folder, lines } = await withJob();
+  const folder = await folderOfFiles();
+  const { signal, show, lines } = await withJob({ folder });
   const inTheWay = join(folder, 'monitor-states');
   await writeFile(inTheWay, '');
   for (const what of ['', 'start', 'fail']) {

@@ -5,25 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { isSecretName, maskedTarget } from '../../../src/contracts/secret-values.ts';
 import { startRawTarget, startWebTarget } from '../../fakes/web-target.ts';
 import { type Answer, type Service, startService } from '../../helpers/monitoring/service.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { folderOfFiles, storedText } from '../../helpers/test-store.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 const SECRETS = /header-secret|query-secret/;
-
-/** All files of a data folder, with their names. */
-async function filesIn(folder: string): Promise<Map<string, string>> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = files.filter((file) => file.isFile()).map((one) => join(one.parentPath, one.name));
-  return new Map(
-    await Promise.all(paths.map(async (path) => [path, await readFile(path, 'utf8')] as const)),
-  );
-}
-
-async function filesWithSecrets(folder: string): Promise<string[]> {
-  return [...(await filesIn(folder))]
-    .filter(([, text]) => SECRETS.test(text))
-    .map(([path]) => path);
-}
 
 const paramOf = ({ status, body }: Answer) => [status, body.error?.param];
 
@@ -119,7 +104,7 @@ test('stored secrets are kept by a change that sends back what is shown, within 
 });
 
 test('stored secrets stand in no answer, no log and no file, and work after a restart', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOfFiles();
   const { service, target, id, path, patch } = await withSecrets({ folder });
   const json = {
     name: 'Repeated',
@@ -142,7 +127,7 @@ test('stored secrets stand in no answer, no log and no file, and work after a re
   for (const { text } of answers) expect(text).not.toMatch(SECRETS);
   await service.close();
   expect(JSON.stringify(service.lines)).not.toMatch(SECRETS);
-  expect(await filesWithSecrets(folder)).toEqual([]);
+  expect(await storedText(folder)).not.toMatch(SECRETS);
   expect((await stat(join(folder, 'secret.key'))).mode & 0o777).toBe(0o600);
   const again = await startService({ folder });
   expect((await again.list()).map((one) => one.id)).toContain(id);
@@ -161,8 +146,9 @@ test('stored secrets that a TCP check sends are hidden, encrypted, kept, and nev
     });
   const target = await startRawTarget(hear('own'));
   const thief = await startRawTarget(hear('thief'));
-  const service = await startService();
-  const { call, folder } = service;
+  const folder = await folderOfFiles();
+  const service = await startService({ folder });
+  const { call } = service;
   const at = `127.0.0.1:${target.port}`;
   const { id } = await service.create({
     ...{ name: 'Cache', check_type: 'TCP', target: at },
@@ -177,7 +163,7 @@ test('stored secrets that a TCP check sends are hidden, encrypted, kept, and nev
   expect(await check(service)).toMatchObject({ status: 'UP', config: { send: '…' } });
   // Also by the scheduler.
   expect(new Set(heard.splice(0))).toEqual(new Set(['own AUTH header-secret']));
-  expect(await filesWithSecrets(folder)).toEqual([]);
+  expect(await storedText(folder)).not.toMatch(SECRETS);
   for (const change of [
     { target: `127.0.0.1:${thief.port}` },
     { target: `tcp://127.0.0.1:${thief.port}/`, config: { send: '…' } },
@@ -214,18 +200,18 @@ test('stored secrets that a TCP check sends are hidden, encrypted, kept, and nev
 });
 
 test('stored secrets need no key while there are none', async () => {
-  const service = await startService();
+  const service = await startService({ folder: await folderOfFiles() });
   await service.create({
     name: 'Shop',
     check_type: 'HTTP',
     target: 'http://127.0.0.1:9/?page=1',
   });
   await service.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job?token=word' });
-  expect([...(await filesIn(service.folder)).keys()].join()).not.toContain('secret.key');
+  expect(await readdir(service.folder)).not.toContain('secret.key');
 });
 
 test('stored secrets whose key is gone keep the service from starting, until it is given up', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOfFiles();
   const { service, target, path } = await withSecrets({ folder });
   await service.close();
   const keyFile = join(folder, 'secret.key');

@@ -330,17 +330,6 @@ describe('STARTTLS', () => {
     expect(result.reason).toMatch(/keeps sending text and does not start TLS$/);
     await eventually(() => target.closed() === 1);
   });
-
-  test('a server that sends a byte now and then runs into the timeout', async () => {
-    const target = await startRawTarget((socket) => {
-      const more = setInterval(() => socket.write('2'), 200);
-      socket.once('close', () => clearInterval(more));
-    });
-    const config = { starttls: 'smtp', timeout_seconds: 1 };
-    const result = await certificate(`localhost:${target.port}`, config);
-    expect(result.outcome).toBe('timeout');
-    await eventually(() => target.closed() === 1);
-  });
 });
 
 describe('a server that shows none', () => {

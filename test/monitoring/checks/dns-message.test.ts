@@ -5,8 +5,6 @@ import {
   nameInQuestion,
   readAnswer,
 } from '../../../src/monitoring/checks/dns-message.ts';
-import { createRandom } from '../../helpers/random.ts';
-import { seed } from '../../helpers/seed.ts';
 
 type Type = DnsQuestion['type'];
 
@@ -62,33 +60,6 @@ test('leaves out records of another type or class', () => {
     { type: 16, data: Buffer.from('\x01a') },
   ];
   expect(read('A', records)).toEqual([]);
-});
-
-test('no changed byte makes reading fail in another way than as an unreadable answer', () => {
-  const random = createRandom(seed());
-  const below = (limit: number) => Math.floor(random() * limit);
-  const types: Type[] = ['A', 'AAAA', 'NS', 'CNAME', 'PTR', 'MX', 'TXT', 'SRV', 'SOA', 'CAA'];
-  const numbers = [1, 28, 2, 5, 12, 15, 16, 33, 6, 257];
-  let readable = 0;
-  for (let round = 0; round < 5_000; round += 1) {
-    const kind = below(types.length);
-    const question = questionFor(types[kind] ?? 'A');
-    const records = Array.from({ length: below(4) }, () => ({
-      type: numbers[kind] ?? 1,
-      data: Buffer.concat([Buffer.from([0, below(256), below(8)]), name('ab'), TO_QUESTION]),
-    }));
-    const answer = answerTo(question, records);
-    for (let changes = below(5); changes > 0; changes -= 1) {
-      answer[12 + below(answer.length - 12)] = below(4) === 0 ? 0xc0 : below(256);
-    }
-    try {
-      readAnswer(answer, question);
-      readable += 1;
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'EBADRESP' });
-    }
-  }
-  expect(readable).toBeGreaterThan(500);
 });
 
 test('an answer that is too long is not unfolded', () => {

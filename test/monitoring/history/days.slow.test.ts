@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -41,7 +40,7 @@ function heldReads(store: Store) {
 
 test('hours that are stored while days are read count once', async () => {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const { held, hold, letThrough } = heldReads(store);
   let nowMs = NOON_MS;
@@ -66,7 +65,7 @@ test('hours that are stored while days are read count once', async () => {
 
 test('a removed monitor has no days, and no aggregation is begun anew', async () => {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const history = await openHistory({ store, wallMs: () => NOON_MS, log });
   const up = { ok: true, outcome: 'ok', responseTimeMs: 5 } as const;

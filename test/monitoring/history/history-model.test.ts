@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
 import { type Check, resultOf, seenIn } from '../../helpers/monitoring/seen-in.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -146,7 +146,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       const { log, lines } = recordingLog();
       const folder = await temporaryFolder();
       let nowMs = START;
-      let store = await openLowdbStore({ folder, log });
+      let store = await openTestStore({ folder, log });
       let history = await openHistory({ store, wallMs: () => nowMs, log });
       const checks: Check[] = [];
       let writes: Promise<void>[] = [];
@@ -183,7 +183,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
           writes = [];
           await history.close();
           await store.close();
-          store = await openLowdbStore({ folder, log });
+          store = await openTestStore({ folder, log });
           history = await openHistory({ store, wallMs: () => nowMs, log });
         }
       }

@@ -2,11 +2,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { type MonitorHistory, openHistory } from '../../../src/monitoring/history/history.ts';
 import type { StatusChange } from '../../../src/monitoring/state/state.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
 import { longOnly } from '../../helpers/long-only.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { type AtEnd, temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -27,7 +27,7 @@ async function startHistory(startMs = NOON, atEnd: AtEnd = onTestFinished) {
   const { log, lines } = recordingLog();
   let nowMs = startMs;
   async function open() {
-    const store = await openLowdbStore({ folder, log });
+    const store = await openTestStore({ folder, log });
     return { store, history: await openHistory({ store, wallMs: () => nowMs, log }) };
   }
   let current = await open();
@@ -232,5 +232,21 @@ test('the history of a removed monitor does not come back', async () => {
     expect(await service.history.incidents('a', 10)).toEqual([]);
     expect(await service.history.results('b', 10)).toHaveLength(1);
     await service.restart();
+  }
+});
+
+test('results are kept until their hours are stored, however old they are', async () => {
+  const service = await startHistory();
+  // One round stores the hours of 200 monitors.
+  const names = Array.from({ length: 201 }, (_, at) => `m${at}`);
+  await Promise.all(names.map((name) => service.look(name, NOON)));
+  service.at(NOON + 5 * 24 * HOUR);
+  await service.history.prune(NOON + 5 * 24 * HOUR);
+  await service.restart();
+  const range = { fromMs: NOON, toMs: NOON + HOUR };
+  for (const name of names.slice(-2)) {
+    expect(await service.history.rollups(name, { by: 'hour', ...range })).toMatchObject([
+      { checks: 1 },
+    ]);
   }
 });

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { addChange, openIncidents } from '../../../src/monitoring/history/incidents.ts';
 import type { StatusChange } from '../../../src/monitoring/state/state.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const START = Date.UTC(2027, 0, 15);
 const statuses = ['UP', 'DOWN', 'DEGRADED', 'PAUSED', 'MAINTENANCE'] as const;
@@ -55,7 +54,7 @@ test('incidents are the times of DOWN, one after another, also when a change is 
 
 test('a list of incidents holds every change that was reported before it', async () => {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const incidents = openIncidents(store, () => false);
   const change = { atMs: START, sinceMs: START, from: 'UP', to: 'DOWN', number: 1 } as const;
@@ -71,7 +70,7 @@ test('a list of incidents holds every change that was reported before it', async
 /** The incidents of a monitor `a`, each from one of these seconds to another; the last may go on. */
 async function withIncidents(...times: Array<[fromSecond: number, toSecond?: number]>) {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const incidents = openIncidents(store, () => false);
   const ends = times.flatMap(([from, to]) => (to === undefined ? [from] : [from, to]));

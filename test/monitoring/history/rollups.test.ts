@@ -8,10 +8,10 @@ import {
 } from '../../../src/monitoring/history/result-record.ts';
 import { openRollups } from '../../../src/monitoring/history/rollups.ts';
 import type { Tally } from '../../../src/monitoring/history/uptime-accounting.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -35,7 +35,7 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', async 
   const folder = await temporaryFolder();
   const { log } = recordingLog();
   const endMs = START + DAYS * DAY;
-  const before = await openLowdbStore({ folder, log });
+  const before = await openTestStore({ folder, log });
   const rollups = openRollups(before, () => false);
   // Hours move at odd times of the day.
   const stepMs = (long ? 337 : 1_009) * HOUR;
@@ -69,12 +69,12 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', async 
     version: 1,
     whenCorrupt: 'refuse',
   } as const;
-  const reader = await openLowdbStore({ folder, log });
+  const reader = await openTestStore({ folder, log });
   const small = await reader.collection(kept).get('a');
   expect(small?.hours.split(';').length).toBeLessThan(24);
   await reader.close();
 
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   const history = await openHistory({ store, wallMs: () => endMs, log });
   onTestFinished(async () => {
     await history.close();
@@ -99,7 +99,7 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', async 
 
 test('counting goes on where stored hours end, and with what they ended with', async () => {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const rollups = openRollups(store, () => false);
   const hours = [hourAt(START), hourAt(START + HOUR)];
@@ -121,19 +121,19 @@ test('hours that a crash left in both documents count once, and so do hours that
     version: 1,
     whenCorrupt: 'refuse',
   } as const;
-  const before = await openLowdbStore({ folder, log });
+  const before = await openTestStore({ folder, log });
   const rollupsBefore = openRollups(before, () => false);
   const day = Array.from({ length: 24 }, (_, hour) => hourAt(START + hour * HOUR));
   await rollupsBefore.add('a', { finalMs: START + DAY, last: undefined, hours: day, entries: [] });
   await before.close();
   // The crash came before the hours were taken out of the small document.
-  const writer = await openLowdbStore({ folder, log });
+  const writer = await openTestStore({ folder, log });
   const documents = writer.collection(kept);
   const old = await documents.get('a/old');
   await documents.update('a', (small) => small && { ...small, hours: old?.hours ?? '' });
   await writer.close();
 
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   onTestFinished(() => store.close());
   const rollups = openRollups(store, () => false);
   expect((await rollups.read('a')).hours).toEqual(day);
@@ -151,7 +151,7 @@ test('hours that a crash left in both documents count once, and so do hours that
 
 test('the newest twenty results are stored, and what stands between them, and it is known whether these are all', async () => {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const rollups = openRollups(store, () => false);
   const ok = { ok: true, outcome: 'ok', responseTimeMs: 7 } as const;

@@ -2,12 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type MonitorHistory, openHistory } from '../../../src/monitoring/history/history.ts';
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
 import { type Check, resultOf, seenIn } from '../../helpers/monitoring/seen-in.ts';
 import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -109,7 +108,7 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
   let nowMs = START;
   let owners: readonly number[] = [0];
   const wallMs = () => nowMs;
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const files = await openHistory({ store, wallMs, log });
   /** The last process's open hours, as stored with the state. */
   let openHours: unknown = null;

@@ -139,41 +139,6 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     expect(next.history.openHours('a')).toBeNull();
   });
 
-  test('takes over what is handed over only where nothing has come in since', async () => {
-    const { start, texts } = await startWorld();
-    const [one, next] = [await start(), await start()];
-    await one.add('a', NOON);
-    texts.set('a', one.history.openHours('a'));
-    const taking = next.history.takeOver(['a']);
-    await next.add('a', NOON + MINUTE);
-    await taking;
-    await eventually(() => String(next.history.openHours('a')).includes(',2,0,'));
-    await next.history.takeOver(['a']);
-    expect(next.history.openHours('a')).toEqual(expect.stringContaining(',2,0,'));
-  });
-
-  test('knows soon again what it has to count anew, also when nobody asks', async () => {
-    const { start } = await startWorld();
-    const [one, other] = [await start(), await start()];
-    await one.add('a', NOON);
-    other.history.takeOpenHours('a', undefined);
-    await other.add('a', NOON + MINUTE);
-    expect(other.history.openHours('a')).toBeNull();
-    await eventually(() => other.history.openHours('a') !== null);
-    other.history.takeOpenHours('b', other.history.openHours('a'));
-    expect(await checksOf(other.history, 'b')).toBe(2);
-    // Its slot has another entry.
-    await one.add('c', NOON, passed, NOON);
-    await other.add('c', NOON + 1, timedOut, NOON);
-    await eventually(() => String(other.history.openHours('c')).includes(',1,0,'));
-    // Earlier than what is counted.
-    await other.add('a', NOON + 30 * SECOND, timedOut);
-    expect(await checksOf(other.history, 'a')).toBe(3);
-    expect(await other.history.uptime('a', { fromMs: NOON, toMs: NOON + MINUTE })).toEqual({
-      ...{ upMs: 30 * SECOND, downMs: 30 * SECOND, unseenMs: 0 },
-    });
-  });
-
   test('has hours stored by the owner alone, and by the next one after a takeover, once', async () => {
     const { start, at, query, texts, errors } = await startWorld();
     let owner = 0;
@@ -207,21 +172,6 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
       expect(await history.days('a', days)).toEqual({ upMs: [5 * MINUTE], downMs: [0] });
     }
     expect(errors()).toEqual([]);
-  });
-
-  test('stores what a killed owner had written, though it had handed over less', async () => {
-    const { start, at } = await startWorld();
-    const killed = await start();
-    await killed.add('a', NOON);
-    const handed = killed.history.openHours('a');
-    // The state with this entry was never stored.
-    await killed.add('a', NOON + MINUTE);
-    const next = await start();
-    next.history.takeOpenHours('a', handed);
-    await next.add('a', NOON + 2 * MINUTE);
-    at(NOON + 2 * HOUR);
-    await next.history.prune(NOON + 2 * HOUR);
-    expect(await checksOf(next.history, 'a')).toBe(3);
   });
 
   test('drops results after two days, once the hours of all monitors are stored', async () => {
@@ -348,37 +298,6 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     }
   });
 
-  test('answers the days of hundreds of monitors from memory and what is handed over', async () => {
-    const { start, at, query, texts } = await startWorld();
-    const [owner, asked] = [await start(), await start(() => false)];
-    const monitors = Array.from({ length: long ? 500 : 60 }, (_, no) => `m${no}`);
-    await Promise.all(monitors.map((monitor) => owner.add(monitor, NOON)));
-    await owner.history.prune(NOON);
-    at(NOON + 2 * HOUR);
-    await owner.history.prune(NOON + 2 * HOUR);
-    await Promise.all(monitors.map((monitor) => owner.add(monitor, NOON + 2 * HOUR)));
-    const daysOf = (history: MonitorHistory) =>
-      Promise.all(
-        monitors.map((monitor) => history.days(monitor, { count: 2, nowMs: NOON + 3 * HOUR })),
-      );
-    await eventually(() => monitors.every((monitor) => owner.history.openHours(monitor) !== null));
-    for (const monitor of monitors) texts.set(monitor, owner.history.openHours(monitor));
-    const wanted = await daysOf(asked.history);
-    expect(wanted[0]).toEqual({ upMs: [0, 4 * MINUTE], downMs: [0, 0] });
-    // The database can't be queried from here on.
-    await query('alter table #.check_result rename to hidden');
-    await query('alter table #.document rename to hidden_document');
-    expect(await daysOf(asked.history)).toEqual(wanted);
-    // A check later, as the owner counts on.
-    for (const monitor of monitors) {
-      void owner.add(monitor, NOON + 2 * HOUR + MINUTE).catch(() => {});
-      texts.set(monitor, owner.history.openHours(monitor));
-    }
-    expect((await daysOf(asked.history))[0]).toEqual({ upMs: [0, 5 * MINUTE], downMs: [0, 0] });
-    await query('alter table #.hidden rename to check_result');
-    await query('alter table #.hidden_document rename to document');
-  });
-
   test('forgets a monitor for good, also what another process still writes of it, and after a kill', async () => {
     const { start, query } = await startWorld();
     const [one, other] = [await start(), await start()];
@@ -402,14 +321,5 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     expect(
       await query(`select 1 from #.document where body is not null and id::text like '"a%'`),
     ).toEqual([]);
-  });
-
-  test('writes what waits when it is closed', async () => {
-    const { start } = await startWorld();
-    const one = await start();
-    const written = one.add('a', NOON);
-    await one.stop();
-    await written;
-    expect(await (await start()).history.results('a', 10)).toHaveLength(1);
   });
 });

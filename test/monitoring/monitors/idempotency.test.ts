@@ -5,10 +5,9 @@ import { createAdmission } from '../../../src/monitoring/api/admission.ts';
 import { createNameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
 import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 import { openIdempotentCreates } from '../../../src/monitoring/monitors/idempotency.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { type DnsAnswer, startDnsServer } from '../../fakes/dns-server.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const site = (name = 'Shop') =>
   MonitorCreate.parse({ name, check_type: 'HTTP', target: 'http://shop.example/' });
@@ -21,7 +20,7 @@ async function setUp(address: () => string) {
     lookup: createNameLookup({ servers: [dns.address] }),
   });
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const monitors = new Set<string>();
   const repeats = openIdempotentCreates({
     store,

@@ -1,13 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MaintenanceWindow } from '../../../src/contracts/monitoring-additions.ts';
 import { checkWindows, maintenanceAt } from '../../../src/monitoring/monitors/maintenance.ts';
-import { parseCron } from '../../../src/monitoring/time/cron.ts';
-import { long } from '../../helpers/long.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 const once = (startsAt: string, endsAt: string, reason?: string) =>
   MaintenanceWindow.parse({ starts_at: startsAt, ends_at: endsAt, ...(reason && { reason }) });
@@ -154,126 +150,6 @@ test('windows are judged anew when the clock was set back', () => {
   expect(at(windows, '2026-05-01T09:00Z')).toBe('out until 2026-05-01T10:00');
   expect(at(windows, '2026-04-30T23:10Z')).toBe('in until 2026-05-01T00:00');
   expect(at(windows, '2026-05-01T11:00Z')).toBe('in until 2026-05-01T12:00');
-});
-
-describe('minute by minute', () => {
-  /** Starts of days in spring and autumn in several zones, and a leap day. */
-  const starts = [
-    '2026-03-28T00:00Z',
-    '2026-10-24T00:00Z',
-    '2026-11-01T00:00Z',
-    '2026-04-04T00:00Z',
-    '2026-10-03T00:00Z',
-    '2028-02-28T00:00Z',
-  ].map((time) => Date.parse(time));
-  const DAYS = 3;
-
-  const zone = fc.constantFrom(
-    'UTC',
-    'Europe/Berlin',
-    'America/New_York',
-    'Australia/Lord_Howe',
-    'Asia/Kathmandu',
-  );
-  const cron = fc.oneof(
-    fc.constantFrom(
-      '30 2 * * *',
-      '0 */3 * * *',
-      '15,45 1-4 * * *',
-      '0 0 29 2 *',
-      '*/20 22-23 * * 6',
-    ),
-    fc
-      .tuple(fc.integer({ min: 0, max: 59 }), fc.integer({ min: 0, max: 23 }))
-      .map(([minute, hour]) => `${minute} ${hour} * * *`),
-  );
-  const recurring = fc
-    .tuple(
-      cron,
-      zone,
-      fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 1500 })),
-    )
-    .map(([expression, timezone, minutes]) => each(expression, minutes, timezone));
-  const oneOff = (startMs: number) =>
-    fc
-      .tuple(fc.integer({ min: -600, max: DAYS * 1440 }), fc.integer({ min: 1, max: 2000 }))
-      .map(([from, minutes]) =>
-        once(
-          new Date(startMs + from * MINUTE_MS).toISOString(),
-          new Date(startMs + (from + minutes) * MINUTE_MS).toISOString(),
-        ),
-      );
-
-  /** For each minute the place of the first window that covers it, or -1. */
-  function byMinute(windows: readonly MaintenanceWindow[], startMs: number): number[] {
-    const first = new Array<number>(DAYS * 1440).fill(-1);
-    const cover = (index: number, fromMs: number, toMs: number) => {
-      for (let ms = Math.max(fromMs, startMs); ms < toMs; ms += MINUTE_MS) {
-        const minute = (ms - startMs) / MINUTE_MS;
-        if (minute >= first.length) return;
-        if (first[minute] === -1) first[minute] = index;
-      }
-    };
-    for (const [index, window] of windows.entries()) {
-      if ('ends_at' in window) {
-        cover(index, Date.parse(window.starts_at), Date.parse(window.ends_at));
-        continue;
-      }
-      if (!('cron' in window)) throw new TypeError('It has no crontab.');
-      const times = parseCron(window.cron, window.timezone);
-      const durationMs = window.duration_minutes * MINUTE_MS;
-      let ms = times.nextAfter(startMs - durationMs);
-      while (ms !== undefined && ms < startMs + DAYS * DAY_MS) {
-        cover(index, ms, ms + durationMs);
-        ms = times.nextAfter(ms);
-      }
-    }
-    return first;
-  }
-
-  test('is the window that covers each moment, and the next change of it', () => {
-    const days = fc.constantFrom(...starts).chain((startMs) =>
-      fc.record({
-        startMs: fc.constant(startMs),
-        windows: fc.array(fc.oneof(recurring, oneOff(startMs)), { maxLength: 6 }),
-        moments: fc.array(fc.integer({ min: 0, max: DAYS * DAY_MS - 1 }), {
-          minLength: 5,
-          maxLength: 20,
-        }),
-      }),
-    );
-    fc.assert(
-      fc.property(days, ({ startMs, windows, moments }) => {
-        const first = byMinute(windows, startMs);
-        for (const moment of moments) {
-          const minute = Math.floor(moment / MINUTE_MS);
-          const answer = maintenanceAt(windows, startMs + moment);
-          expect(answer.window).toBe(windows[first[minute] ?? -1]);
-          const change = first.findIndex((index, at) => at > minute && index !== first[minute]);
-          if (change === -1) {
-            expect(answer.changesMs ?? Infinity).toBeGreaterThanOrEqual(startMs + DAYS * DAY_MS);
-          } else {
-            expect(answer.changesMs).toBe(startMs + change * MINUTE_MS);
-          }
-        }
-      }),
-      { numRuns: long ? 1_500 : 75 },
-    );
-  });
-});
-
-test('finds every change of twenty windows one after the other', () => {
-  const windows = Array.from({ length: 20 }, (_, index) => each(`${index} 3 * * *`, 15));
-  const startMs = Date.parse('2026-05-01T00:00Z');
-  let changes = 0;
-  let nextMs: number | undefined = startMs;
-  for (let nowMs = startMs; nowMs < startMs + DAY_MS; nowMs += 5_000) {
-    const { changesMs } = maintenanceAt(windows, nowMs);
-    if (changesMs !== nextMs) changes += 1;
-    nextMs = changesMs;
-  }
-  // Into the first, then from each to the next as the first listed ends, and out.
-  expect(changes).toBe(22);
 });
 
 describe('checking windows', () => {

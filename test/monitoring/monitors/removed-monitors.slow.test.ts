@@ -5,13 +5,12 @@ import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openMonitors, type WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
 import { applyResult } from '../../../src/monitoring/state/state.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { filesWith } from '../../helpers/files-with.ts';
 import { long } from '../../helpers/long.ts';
 import { mortalStore } from '../../helpers/mortal-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { filesWith, openTestStore } from '../../helpers/test-store.ts';
 
 const MINUTE_MS = 60_000;
 const NOON_MS = Date.UTC(2027, 0, 15, 12);
@@ -25,7 +24,7 @@ const siteOf = (name: string) =>
 /** The monitors on a folder; the store refuses every write after so many, as a dead process does. */
 async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) {
   const { log } = recordingLog();
-  const real = await openLowdbStore({ folder, log });
+  const real = await openTestStore({ folder, log });
   const life = { writes: Number.POSITIVE_INFINITY };
   const store = mortalStore(real, life, log);
   let nowMs = NOON_MS;

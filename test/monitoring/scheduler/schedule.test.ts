@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLagWindow } from '../../../src/monitoring/scheduler/lateness.ts';
 import { Schedule } from '../../../src/monitoring/scheduler/schedule.ts';
 import { phaseOf } from '../../../src/monitoring/time/rhythm.ts';
 import { long } from '../../helpers/long.ts';
@@ -230,28 +229,6 @@ describe('lag', () => {
     expect(late).toEqual([]);
     expect(schedule.lagMs()).toBeGreaterThan(7_000);
   });
-
-  test('is kept as percentile and as worst, for one to two minutes', async () => {
-    const clock = createFakeClock();
-    const lag = createLagWindow(clock);
-    expect(lag.percentile(0.99)).toBe(0);
-    for (let count = 0; count < 990; count += 1) lag.add(20);
-    for (let count = 0; count < 9; count += 1) lag.add(300);
-    lag.add(5_000);
-    expect(lag.worst()).toBe(5_000);
-    expect(lag.percentile(0.5)).toBeCloseTo(20, -1);
-    expect(lag.percentile(0.99)).toBeCloseTo(20, -1);
-    expect(lag.percentile(0.995) / 300).toBeCloseTo(1, 1);
-    await clock.advance(61_000);
-    lag.add(1);
-    expect(lag.worst()).toBe(5_000);
-    await clock.advance(61_000);
-    lag.add(1);
-    expect(lag.worst()).toBe(1);
-    expect(lag.percentile(0.99)).toBeLessThan(2);
-    await clock.advance(600_000);
-    expect(lag.worst()).toBe(0);
-  });
 });
 
 describe('a job that is set anew while it runs', () => {
@@ -420,19 +397,6 @@ test.each(['removed', 'moved to later'])(
     expect(startsOf('h/2')).toEqual([]);
   },
 );
-
-test('a job that is moved to later while it waits for its host leaves its turn to the next', async () => {
-  const { clock, schedule, startsOf, every } = setUp({ takesMs: () => 1_000, maxPerHost: 1 });
-  schedule.start();
-  for (const id of ['h/1', 'h/2', 'h/3']) every(id, 86_400_000);
-  const laterMs = clock.monotonicMs() + 3_600_000;
-  schedule.at('h/2', laterMs);
-  await clock.advance(10_000);
-  expect(startsOf('h/3')).toHaveLength(1);
-  expect(startsOf('h/2')).toEqual([]);
-  await clock.advance(3_600_000);
-  expect(startsOf('h/2')).toHaveLength(1);
-});
 
 test('keeps every promise whatever the jobs, their run times and the limits', async () => {
   const job = fc.record({

@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Banner, printBanner } from './app/banner.ts';
 import { BotHolder } from './app/bot-holder.ts';
-import { addIntakeRoutes } from './app/intake-routes.ts';
+import { programFeatures } from './app/features.ts';
 import { internalUrl } from './app/internal-url.ts';
 import { createLog, createRedaction } from './app/log.ts';
-import { openStore } from './app/open-store.ts';
+import { type OpenedStore, openStore } from './app/open-store.ts';
 import {
   createPlatformSupervisor,
   type PlatformSupervisor,
@@ -14,31 +14,22 @@ import {
 } from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
-import {
-  isLoopback,
-  readSettings,
-  readToolServers,
-  type Settings,
-  secretVariables,
-} from './app/settings.ts';
+import type { OpenProgramFeature, Program } from './app/program.ts';
+import { ServiceClients } from './app/service-clients.ts';
+import { isLoopback, readSettings, readToolServers, type Settings } from './app/settings.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import type { ConnectingPlatforms } from './app/tenure.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
 import { createBot } from './bot/bot.ts';
-import { createChannels } from './bot/channels/channels.ts';
-import { commands, forms } from './bot/commands/commands.ts';
-import { exportedLines } from './bot/feedback/export.ts';
-import { createFeedback } from './bot/feedback/feedback.ts';
-import { createIntakes } from './bot/intake/intakes.ts';
+import { type Channels, createChannels } from './bot/channels/channels.ts';
+import { commands, forms } from './bot/features.ts';
 import {
   openPlatformLimits,
   type PlatformLimits,
   platformLimitsCollection,
 } from './bot/shared/platform-limits.ts';
-import { createUsageLog } from './bot/usage/usage-log.ts';
-import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
-import { createMonitoringClient, type MonitoringClient } from './clients/monitoring.ts';
-import { createToolServer, secretsOf } from './clients/tool-server.ts';
+import { createUsageLog, type UsageLog } from './bot/usage/usage-log.ts';
+import { secretsOf } from './clients/tool-server-values.ts';
 import type { ToolServerSettings } from './config/tool-servers.ts';
 import { createConsole } from './console/console.ts';
 import { isPlaygroundPath } from './console/playground/paths.ts';
@@ -49,8 +40,8 @@ import { openControl } from './http/control.ts';
 import { openKeys } from './http/keys.ts';
 import { createPublicAddress } from './http/public-address.ts';
 import { createServer } from './http/server.ts';
-import { addMcp, addMcpElsewhere } from './mcp/mcp.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
+import type { Monitors } from './monitoring/monitors/monitors.ts';
 import type { Store } from './store/store.ts';
 
 /** Time limit of a stop after SIGTERM. */
@@ -98,8 +89,8 @@ async function run(): Promise<void> {
       });
     }
     const redact = createRedaction(secrets);
-    const program = { log, redact, stops, end, endingSinceMs, supervisor, toolServers };
-    await start(settings, program).catch(end);
+    const run = { settings, toolServers, log, redact, stops, end, endingSinceMs, supervisor };
+    await start(run).catch(end);
   } catch (error) {
     process.stderr.write(`${startupSentence(error)}\n`);
     process.exitCode = 1;
@@ -111,50 +102,139 @@ type Stop = () => Promise<unknown>;
 /** Ends the program: without an error with code 0, else with its sentence and code 1. */
 type End = (error?: unknown) => Promise<void>;
 
-/** Settings → store → services → clients → bot → platforms. What was started is stopped in reverse. */
-async function start(
-  settings: Settings,
-  program: {
-    log: Logger;
-    /** Replaces secrets in a text. */
-    redact: (text: string) => string;
-    stops: Stop[];
-    end: End;
-    endingSinceMs: () => number | undefined;
-    supervisor: PlatformSupervisor;
-    toolServers: readonly ToolServerSettings[];
-  },
-): Promise<void> {
-  const { log, redact, stops, end, endingSinceMs, supervisor, toolServers } = program;
-  const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
-  let ready = false;
-  if (settings.database) compactHeapAtFirst();
+/** One run of the program, from its settings to its end. */
+interface ProgramRun {
+  settings: Settings;
+  toolServers: readonly ToolServerSettings[];
+  log: Logger;
+  /** Replaces secrets in a text. */
+  redact: (text: string) => string;
+  /** Called in reverse order. */
+  stops: Stop[];
+  end: End;
+  endingSinceMs: () => number | undefined;
+  supervisor: PlatformSupervisor;
+}
 
+/** The state of a start that parts opened earlier read later. */
+interface Startup {
+  url: string;
+  isReady: boolean;
+  monitors?: Monitors;
+  holder?: BotHolder;
+}
+
+/** Settings → store → services → features → console → bot and platforms. What was started is stopped in reverse. */
+async function start(run: ProgramRun): Promise<void> {
+  const { settings, stops, endingSinceMs } = run;
+  if (settings.database) compactHeapAtFirst();
+  const startup: Startup = { url: '', isReady: false };
+  const { program, ofStore } = await openProgram(run, startup);
+  const { kit, runs } = program;
+  const features = await openProgramFeatures(program);
+  const services = await openServices(program, { ofStore, features, stops });
+  startup.monitors = services.monitoring?.monitors;
+  for (const one of features) stops.push(async () => await one.close?.());
+  await openControlSocket(program, { services, features, stops });
+  // Both services still answer here, because a load balancer sends requests until it notices the stop.
+  stops.push(async () => await kit.drain(endingSinceMs()));
+  const clients = new ServiceClients(program);
+  stops.push(() => clients.close());
+  const forBot = {
+    usageLog: createUsageLog(program.store),
+    channels: createChannels(program.store),
+  };
+  const webConsole = runs('console')
+    ? await openConsole(program, { startup, services, features, clients, ...forBot })
+    : undefined;
+  stops.push(async () => await webConsole?.close());
+  const holder = program.knowsBot
+    ? await openHolder(program, { run, features, clients, webConsole, ...forBot })
+    : undefined;
+  startup.holder = holder;
+
+  startup.url = await kit.listen(settings);
+  services.monitoring?.start();
+  if (holder) {
+    stops.push(() => holder.stop());
+    await (runs('bot') ? holder.start() : holder.follow());
+  }
+
+  startup.isReady = true;
+  // Ends the flags of app/start.ts: the heap may now grow with the work, and garbage is collected sooner.
+  setFlagsFromString('--semi-space-growth-factor=2');
+  setFlagsFromString('--heap-growing-percent=15');
+  printBanner({
+    version,
+    settings,
+    url: program.addressFor(),
+    listeningUrl: startup.url,
+    models: services.gateway?.answering(),
+    running: holder?.platforms ?? [],
+    isStandingBy: runs('bot') && holder?.bot === undefined,
+    ...(await firstKeysOf(program)),
+  });
+}
+
+/** Opens the store and the server. */
+async function openProgram(run: ProgramRun, startup: Startup) {
+  const { settings, toolServers, log, redact, stops, endingSinceMs, supervisor } = run;
   const { store, ...ofStore } = await openStore(settings, { version, log });
   stops.push(() => store.close());
   const keys = {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
   };
-
   const { trustedProxies } = settings;
   const kit = await createServer({ log, version, trustedProxies, openFiles: readOpenFilesLimit() });
   stops.push(() => kit.close());
   kit.addReadyCheck('start', () => {
-    if (!ready) throw new Error('still starting');
+    if (!startup.isReady) throw new Error('still starting');
   });
   kit.addReadyCheck('stop', () => {
     if (endingSinceMs() !== undefined) throw new Error('stopping');
   });
   kit.addReadyCheck('store', () => store.check());
+  kit.metrics.counters(
+    'askwatch_platform_faults_total',
+    "Uncaught errors in a chat platform's library. Each one restarts the platform.",
+    ['platform'],
+    supervisor.faults,
+  );
+  const program: Program = {
+    settings,
+    toolServers,
+    version,
+    log,
+    redact,
+    store,
+    kit,
+    keys,
+    addressFor: createPublicAddress({
+      publicUrl: settings.publicUrl,
+      isOpen: !isLoopback(settings.host),
+      listening: () => startup.url,
+    }),
+    url: () => startup.url,
+    monitors: () => startup.monitors ?? { all: () => [] },
+    bot: () => startup.holder?.bot,
+    runs: (role) => settings.roles.has(role),
+    // Another process on the same database may have it.
+    knowsBot: settings.roles.has('bot') || settings.database !== undefined,
+  };
+  return { program, ofStore };
+}
 
-  let url = '';
-  let holder: BotHolder | undefined;
-  const addressFor = createPublicAddress({
-    publicUrl: settings.publicUrl,
-    isOpen: !isLoopback(settings.host),
-    listening: () => url,
-  });
+/** The two services, where they run in this process. */
+async function openServices(
+  program: Program,
+  {
+    ofStore,
+    features,
+    stops,
+  }: { ofStore: Omit<OpenedStore, 'store'>; features: OpenedFeatures; stops: Stop[] },
+) {
+  const { settings, kit, keys, store, runs, addressFor, log } = program;
   const gateway = runs('gateway')
     ? await createGateway({
         kit,
@@ -174,221 +254,179 @@ async function start(
         ...ofStore,
         allowPrivate: settings.allowPrivate,
         networkAnchors: settings.networkAnchors,
-        ...(settings.monitorsFile !== undefined && {
-          monitorsFile: {
-            path: settings.monitorsFile,
-            taboo: secretVariables,
-            platforms: platforms.map(({ name }) => name),
-          },
-        }),
+        openFiles: features.find((one) => one.openFiles)?.openFiles,
         addressFor,
         version,
         log,
       })
     : undefined;
   if (monitoring) stops.push(() => monitoring.close());
-  const hasMcp = monitoring !== undefined && settings.monitoring === undefined;
-  if (hasMcp) {
-    const mcp = addMcp({
-      kit,
-      keys: keys.monitoring,
-      // Asked for once the server listens.
-      serviceUrl: () => url,
-      writes: settings.mcpWrites,
-      incidents: runs('bot') ? () => holder?.bot?.incidents : undefined,
-      publicUrl: settings.publicUrl,
-      isOpen: !isLoopback(settings.host),
-      version,
-      log,
-    });
-    stops.push(() => mcp.close());
-  } else {
-    addMcpElsewhere({ kit, isElsewhere: settings.monitoring !== undefined });
-  }
-  const feedback = createFeedback(store, { days: settings.bot.feedbackDays });
-  // In a database the command line finds the keys itself.
-  const control = settings.database
-    ? undefined
-    : await openControl({
-        folder: settings.dataDir,
-        keys,
-        ...(gateway && { usage: gateway.usage }),
-        feedback: (query) => exportedLines(feedback, query, redact),
-        ...(monitoring && {
-          monitors: {
-            standing: monitoring.standing,
-            state: () => monitoring.provisioning?.state(),
-            answer: async (answer) => await monitoring.provisioning?.answer(answer),
-          },
-        }),
-        listeningUrl: () => url,
-        log,
-      });
-  if (control) stops.push(() => control.close());
-  // Both services still answer here, because a load balancer sends requests until it notices the stop.
-  stops.push(async () => await kit.drain(endingSinceMs()));
+  return { gateway, monitoring };
+}
 
-  kit.metrics.counters(
-    'askwatch_platform_faults_total',
-    "Uncaught errors in a chat platform's library. Each one restarts the platform.",
-    ['platform'],
-    supervisor.faults,
+type RunningServices = Awaited<ReturnType<typeof openServices>>;
+
+type OpenedFeatures = ReadonlyArray<OpenProgramFeature & { name: string }>;
+
+async function openProgramFeatures(program: Program): Promise<OpenedFeatures> {
+  return await Promise.all(
+    programFeatures.map(async (one) => ({ ...(await one.open(program)), name: one.name })),
   );
-  const usageLog = createUsageLog(store);
-  const intakes = await createIntakes(store);
-  let openedGatewayClient: GatewayClient | undefined;
-  /** To be asked for once the server listens. */
-  const gatewayClient = () => {
-    openedGatewayClient ??= createGatewayClient({
-      ...(settings.gateway ?? { baseUrl: url, apiKey: keys.gateway.createTransient('bot') }),
-      stallMs: settings.bot.askStallMs,
-      log,
-    });
-    return openedGatewayClient;
-  };
-  stops.push(async () => await openedGatewayClient?.close());
-  const openMonitoringClient = (name: string) =>
-    createMonitoringClient({
-      ...(settings.monitoring ?? { baseUrl: url, apiKey: keys.monitoring.createTransient(name) }),
-      log,
-    });
+}
+
+/** Opens the control socket. With a database the command line finds everything there itself. */
+async function openControlSocket(
+  { settings, keys, url, log }: Program,
+  {
+    services: { gateway },
+    features,
+    stops,
+  }: { services: RunningServices; features: OpenedFeatures; stops: Stop[] },
+): Promise<void> {
+  if (settings.database) return;
+  const control = await openControl({
+    folder: settings.dataDir,
+    keys,
+    usage: gateway?.usage,
+    ...Object.assign({}, ...features.map((one) => one.control)),
+    listeningUrl: url,
+    log,
+  });
+  stops.push(() => control.close());
+}
+
+/** Parts of the bot that other parts of the program use, too. */
+interface PartsForBot {
+  features: OpenedFeatures;
+  clients: ServiceClients;
+  usageLog: UsageLog;
+  channels: Channels;
+}
+
+async function openConsole(
+  program: Program,
+  parts: PartsForBot & { startup: Startup; services: RunningServices },
+) {
+  const { settings, kit, store, keys, addressFor, log } = program;
+  const { startup, services, features, clients, usageLog, channels } = parts;
+  const { gateway, monitoring } = services;
   const { consolePassword: password, publicUrl } = settings;
   const { alertPlaces } = settings.bot;
-  const channels = createChannels(store);
-  const webConsole = runs('console')
-    ? await createConsole({
-        kit,
-        store,
-        log,
-        // Another process on the same database may have one.
-        hasBot: runs('bot') || settings.database !== undefined,
-        botFacts: {
-          usageLog,
-          catalog: createCatalog({ gateway: { models: () => gatewayClient().models() }, log }),
-          platformTitle: (name) => platforms.find((one) => one.name === name)?.title ?? name,
-          channelName: ({ platform, channel }) =>
-            holder?.platforms.find(({ name }) => name === platform)?.channelName?.(channel),
-          alertedPlaces: async () => [...alertPlaces, ...(await channels.places())],
-        },
-        channels: alertPlaces.flatMap(({ platform, channel }) =>
-          platform === consolePlatform.name ? [channel] : [],
-        ),
-        login: password === undefined ? undefined : { password },
-        publicUrl,
-        version,
-        pageFolder: new URL('./console/page/', import.meta.url),
-        status: {
-          // A remote service's limit of 120 requests per minute must also cover other requests.
-          pollMs: Math.max(3_000, settings.bot.alertPollMs),
-          isPublic: settings.statusPublic,
-          addressFor,
-          // Asked for once the server listens.
-          monitoring: () => openMonitoringClient('console'),
-        },
-        account: {
-          keys: {
-            gateway: gateway && keys.gateway,
-            monitoring: monitoring && keys.monitoring,
-          },
-          usage: gateway?.usage,
-          hasMcp,
-          asksElsewhere: settings.gateway !== undefined,
-          intakes: { intakes, addressFor },
-        },
-      })
-    : undefined;
-  stops.push(async () => await webConsole?.close());
-
-  let monitoringClient: MonitoringClient | undefined;
-  stops.push(async () => await monitoringClient?.close());
-  if (runs('bot') || settings.database) {
-    const held = new BotHolder(
-      {
-        known: { commands, forms },
-        load: () => Promise.all([...settings.platforms.values()].map(({ load }) => load())),
-        createPlatforms: (program) =>
-          createPlatforms(settings, { ...program, log, end, supervisor }),
-        createConsole: async (program) => await webConsole?.createPlatform({ ...program, log }),
-        async createBot(program) {
-          monitoringClient ??= openMonitoringClient('bot');
-          return await createBot({
-            ...program,
-            gateway: gatewayClient(),
-            monitoring: monitoringClient,
-            settings: { ...settings.bot, hooksUrl: addressFor() },
-            platforms,
-            channels,
-            toolServers: toolServers.map((server) => ({
-              ...server,
-              client: createToolServer(server, { version, log }),
-            })),
-            usageLog,
-            feedback,
-            intakes,
-            log,
-          });
-        },
+  return await createConsole({
+    kit,
+    store,
+    log,
+    hasBot: program.knowsBot,
+    botFacts: {
+      usageLog,
+      catalog: createCatalog({ gateway: { models: () => clients.gateway().models() }, log }),
+      platformTitle: (name) => platforms.find((one) => one.name === name)?.title ?? name,
+      channelName: ({ platform, channel }) =>
+        startup.holder?.platforms.find(({ name }) => name === platform)?.channelName?.(channel),
+      alertedPlaces: async () => [...alertPlaces, ...(await channels.places())],
+    },
+    channels: alertPlaces.flatMap(({ platform, channel }) =>
+      platform === consolePlatform.name ? [channel] : [],
+    ),
+    login: password === undefined ? undefined : { password },
+    publicUrl,
+    version,
+    pageFolder: new URL('./console/page/', import.meta.url),
+    status: {
+      // A remote service's limit of 120 requests per minute must also cover other requests.
+      pollMs: Math.max(3_000, settings.bot.alertPollMs),
+      isPublic: settings.statusPublic,
+      addressFor,
+      // Asked for once the server listens.
+      monitoring: () => clients.openMonitoring('console'),
+    },
+    account: {
+      keys: {
+        gateway: gateway && keys.gateway,
+        monitoring: monitoring && keys.monitoring,
       },
-      { store, ownUrl: () => internalUrl(settings.internalUrl, url), onFatal: end, log },
-    );
-    holder = held;
-    addIntakeRoutes(kit, () => held.bot?.intake);
-    for (const [name, { routes = [] }] of settings.platforms) {
-      for (const { method, path } of routes) {
-        kit.addRawRoute(method, path, (request, response) => {
-          const route = held.platforms
-            .find((platform) => platform.name === name)
-            ?.routes?.find((one) => one.method === method && one.path === path);
-          if (route) route.handle(request, response);
-          else
-            response.writeHead(503, { 'retry-after': '2' }).end('Askwatch is starting. Try again.');
-        });
-      }
-    }
-    if (store.isShared) {
-      kit.addForwarding({
-        concerns: (path) =>
-          isBotPath(path) || isPlaygroundPath(path) || (path === '/mcp' && hasMcp && runs('bot')),
-        where: () => held.where(),
-        changed: (signal) => held.changed(signal),
-        secret: await store.key.make(),
+      usage: gateway?.usage,
+      asksElsewhere: settings.gateway !== undefined,
+      ...Object.assign({}, ...features.map((one) => one.account)),
+    },
+  });
+}
+
+/** Opens what holds the bot and its platforms, and their routes. */
+async function openHolder(
+  program: Program,
+  parts: PartsForBot & {
+    run: ProgramRun;
+    webConsole: Awaited<ReturnType<typeof createConsole>> | undefined;
+  },
+): Promise<BotHolder> {
+  const { settings, kit, store, url, addressFor, log } = program;
+  const { run, features, clients, webConsole, usageLog, channels } = parts;
+  const holder = new BotHolder(
+    {
+      known: { commands, forms },
+      load: () => Promise.all([...settings.platforms.values()].map(({ load }) => load())),
+      createPlatforms: (tenure) => createPlatforms(run, tenure),
+      createConsole: async (tenure) => await webConsole?.createPlatform({ ...tenure, log }),
+      createBot: async (tenure) =>
+        await createBot({
+          ...tenure,
+          gateway: clients.gateway(),
+          monitoring: clients.monitoring(),
+          settings: { ...settings.bot, hooksUrl: addressFor() },
+          platforms,
+          channels,
+          usageLog,
+          shared: new Map(features.map(({ name, shared }) => [name, shared])),
+          log,
+        }),
+    },
+    { store, ownUrl: () => internalUrl(settings.internalUrl, url()), onFatal: run.end, log },
+  );
+  addPlatformRoutes(program, holder);
+  if (store.isShared) {
+    kit.addForwarding({
+      concerns: (path) =>
+        path.startsWith('/slack/') ||
+        isPlaygroundPath(path) ||
+        features.some((one) => one.isForBot?.(path)),
+      where: () => holder.where(),
+      changed: (signal) => holder.changed(signal),
+      secret: await store.key.make(),
+    });
+  }
+  return holder;
+}
+
+function addPlatformRoutes({ settings, kit }: Program, holder: BotHolder): void {
+  for (const [name, { routes = [] }] of settings.platforms) {
+    for (const { method, path } of routes) {
+      kit.addRawRoute(method, path, (request, response) => {
+        const route = holder.platforms
+          .find((platform) => platform.name === name)
+          ?.routes?.find((one) => one.method === method && one.path === path);
+        if (route) route.handle(request, response);
+        else
+          response.writeHead(503, { 'retry-after': '2' }).end('Askwatch is starting. Try again.');
       });
     }
   }
+}
 
-  url = await kit.listen(settings);
-  monitoring?.start();
-  if (holder) {
-    const held = holder;
-    stops.push(() => held.stop());
-    await (runs('bot') ? held.start() : held.follow());
-  }
-
-  ready = true;
-  // Ends the flags of app/start.ts: the heap may now grow with the work, and garbage is collected sooner.
-  setFlagsFromString('--semi-space-growth-factor=2');
-  setFlagsFromString('--heap-growing-percent=15');
-  // Elsewhere standard output is kept: by a container's log, or by whatever collects it.
-  const isTerminal = process.stdout.isTTY;
+/** Creates the first keys, on a terminal only: elsewhere standard output is kept, such as by a container's log. */
+async function firstKeysOf({
+  keys,
+  runs,
+}: Program): Promise<Pick<Banner, 'firstKeys' | 'lacksKeys'>> {
   const firstKeys: Banner['firstKeys'] = {};
   let lacksKeys = false;
   for (const service of ['gateway', 'monitoring'] as const) {
     if (!runs(service)) continue;
-    const made = isTerminal ? await keys[service].createFirst('first key') : undefined;
-    if (made !== undefined) firstKeys[service] = made;
+    const created = process.stdout.isTTY ? await keys[service].createFirst('first key') : undefined;
+    if (created !== undefined) firstKeys[service] = created;
     lacksKeys ||= keys[service].list().length === 0;
   }
-  printBanner({
-    version,
-    settings,
-    url: addressFor(),
-    listeningUrl: url,
-    models: gateway?.answering(),
-    running: holder?.platforms ?? [],
-    isStandingBy: runs('bot') && holder?.bot === undefined,
-    firstKeys,
-    lacksKeys,
-  });
+  return { firstKeys, lacksKeys };
 }
 
 /**
@@ -396,16 +434,9 @@ async function start(
  * depend on whose undici was there first, see `make-request.ts`.
  */
 async function createPlatforms(
-  settings: Settings,
-  program: {
-    store: Store;
-    isHeld(): boolean;
-    log: Logger;
-    end: End;
-    supervisor: PlatformSupervisor;
-  },
+  { settings, log, end, supervisor }: ProgramRun,
+  { store, isHeld }: { store: Store; isHeld(): boolean },
 ): Promise<ConnectingPlatforms> {
-  const { store, isHeld, log, end, supervisor } = program;
   const collection = store.collection(platformLimitsCollection);
   const made: SupervisedPlatform[] = [];
   const allLimits: PlatformLimits[] = [];
@@ -419,11 +450,6 @@ async function createPlatforms(
     made.push(one);
   }
   return { platforms: made, refresh: () => Promise.all(allLimits.map((limits) => limits.read())) };
-}
-
-/** True if a request with this path is for the bot or one of its platforms. */
-function isBotPath(path: string): boolean {
-  return path === '/v2/enqueue' || path.startsWith('/hooks/') || path.startsWith('/slack/');
 }
 
 /** `endingSinceMs` is on the clock of `performance`. */

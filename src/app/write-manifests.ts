@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Command, usageOf } from '../bot/commands/command.ts';
-import { commands } from '../bot/commands/commands.ts';
+import { commands } from '../bot/features.ts';
 import { platforms } from './platforms.ts';
 import { variables } from './settings.ts';
 

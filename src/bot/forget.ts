@@ -5,10 +5,9 @@ import type { ChannelDefaults } from './ask/channel-defaults.ts';
 import type { Conversations } from './ask/conversations.ts';
 import type { UnfinishedAnswers } from './ask/unfinished-answers.ts';
 import type { Channels } from './channels/channels.ts';
-import type { Feedback } from './feedback/feedback.ts';
+import type { OpenFeature } from './commands/open-features.ts';
 import { isOpen, newDelivery } from './incidents/incidents.ts';
 import type { Alert, Watching, WatchState } from './incidents/watch-state.ts';
-import type { Intakes } from './intake/intakes.ts';
 import type { Bot } from './platform.ts';
 import { GoneChannels, type GonePlaces, type Place, parsePlace, placeKey } from './shared/place.ts';
 
@@ -25,16 +24,15 @@ export async function openForget(
     unfinished: UnfinishedAnswers;
     /** Further stores with data of places. */
     others: ReadonlyArray<{ forgetPlaces(gone: GonePlaces): Promise<void> }>;
-    feedback: Pick<Feedback, 'forgetThread' | 'places'>;
-    intakes: Pick<Intakes, 'forgetPlaces' | 'places'>;
+    features: ReadonlyArray<Pick<OpenFeature, 'forgetPlaces' | 'forgetThread' | 'places'>>;
     state: WatchState;
     /** Channels that receive every alert. */
     alertPlaces: readonly Place[];
     log: Logger;
   },
 ): Promise<Pick<Bot, 'forget' | 'forgetAll' | 'keptChannels'>> {
-  const { conversations, channels, channelDefaults, unfinished, others, feedback } = options;
-  const { intakes, state, alertPlaces, log } = options;
+  const { conversations, channels, channelDefaults, unfinished, others } = options;
+  const { features, state, alertPlaces, log } = options;
   const pending = store.collection<GoneChannels>({
     name: 'forgetting',
     schema: GoneChannels,
@@ -43,9 +41,9 @@ export async function openForget(
   });
 
   async function forgetPending(id: string, gone: GonePlaces) {
-    // A start creates data from answers, intakes and conversations, so they are deleted first.
-    for (const one of [unfinished, intakes, conversations, channelDefaults, ...others]) {
-      await one.forgetPlaces(gone);
+    // A start creates data from answers and conversations, so they are deleted first.
+    for (const one of [unfinished, conversations, channelDefaults, ...others, ...features]) {
+      await one.forgetPlaces?.(gone);
     }
     const alwaysAlerted = alertPlaces.map(placeKey);
     await state.erase((watching) => watching && withoutPlaces(watching, gone, alwaysAlerted));
@@ -80,8 +78,7 @@ export async function openForget(
         ...subscribed,
         ...(await channelDefaults.places()),
         ...(await conversations.places()),
-        ...(await feedback.places()),
-        ...intakes.places(),
+        ...(await Promise.all(features.map((one) => one.places?.() ?? []))).flat(),
       ];
       const kept = new Set([...all, ...deliveries.map(({ place }) => place)]);
       const places = [...kept].flatMap((key) => parsePlace(key) ?? []);
@@ -94,7 +91,7 @@ export async function openForget(
       }
       await unfinished.forgetThread(place, thread);
       await conversations.remove(place, thread);
-      await feedback.forgetThread({ place: placeKey(place), thread });
+      for (const one of features) await one.forgetThread?.({ place: placeKey(place), thread });
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { ShownAnswers } from './ask/shown-answers.ts';
 import type { Command } from './commands/command.ts';
 import type { Dispatch, FormOfPress, OpenForm } from './commands/dispatch.ts';
+import type { OpenFeatures } from './commands/open-features.ts';
 import type { Suggest } from './commands/suggest.ts';
 import type { Homes } from './home/home.ts';
 import type { Incidents } from './incidents/incident-service.ts';
-import type { AlertIntake } from './intake/intake.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
 import type { Around, ReadLimits, ReadMessages } from './shared/people-messages.ts';
@@ -16,72 +16,68 @@ export interface Bot {
   readonly commands: readonly Command[];
   /** The commands that have a form, including the ones that only buttons start. */
   readonly forms: readonly Command[];
-  /** The form that a press of a button opens besides what it does, to be asked for before that. Never throws. */
+  /** The form that a press of a button opens. Call it before `dispatch`. Never throws. */
   readonly formOfPress: FormOfPress;
-  /** The one door: checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
+  /** Checks rights, refuses repeats and runs the command. Never throws: every error becomes a card. */
   readonly dispatch: Dispatch;
-  /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
+  /** The first content of a command's form for a person, or a card with the reason why they get none. Never throws. */
   readonly openForm: OpenForm;
-  /** What each person sees of it all, where the platform has a page for that. */
+  /** People's home pages, on platforms that have them. */
   homes: Homes;
-  /** The answers under way in a thread, by their ids. */
+  /** Ids of the answers under way in a thread. */
   answersIn(place: Place, thread: string): Promise<string[]>;
-  /** Whether a thread is one of ours, so that a plain message in it is a question; one that people began is none. */
+  /** True for a thread of the bot, in which a plain message is a question. False for one that people began. */
   isConversation(place: Place, thread: string): Promise<boolean>;
-  /** For platforms: a thread was deleted, or without one the channel, and all that was kept for it goes. */
+  /** Deletes the data of a deleted thread, or of the channel if no thread is given. */
   forget(place: Place, thread?: string): Promise<void>;
-  /**
-   * For platforms: Askwatch is no longer in a workspace or server, and all that was kept for its channels goes. What a kill
-   * interrupts of it is done at the next start.
-   */
+  /** Deletes the data of channels in a workspace or server that Askwatch left. After a kill, the next start continues. */
   forgetAll(gone: GoneChannels): Promise<void>;
-  /** For platforms that may find out that some are gone: the channels for which something is kept. */
+  /** Channels with data, for platforms that can find out which of them are gone. */
   keptChannels(platform: string): Promise<string[]>;
-  /** For platforms: channels may take messages again, and what waits for those that were closed to alerts is sent. */
+  /** Sends the alerts that wait for closed channels which may be open again. */
   retryClosed(platform: string, mayBeOpen: (channel: string) => boolean): Promise<void>;
-  /** For platforms: the conversations of answers that are shown outside of a thread. */
+  /** Conversations of answers that are shown outside of a thread. */
   readonly shownAnswers: Pick<ShownAnswers, 'of' | 'add'>;
-  /** What to offer somebody who types into an input. */
+  /** Suggestions while a person types into an input. */
   readonly suggest: Suggest;
   /**
-   * For whoever makes a platform anew: cuts the answers that it shows with a note. What it returns is to be called once the
-   * new one runs, which then ends those whose end the old one could not show.
+   * Cuts the answers that a platform shows, with a note, because the platform is created again. Call the returned function once
+   * the new one runs: it ends the answers whose end the old one could not show.
    */
   interrupt(platform: string): () => void;
 }
 
 /** The bot as the composition root uses it. */
 export interface OpenBot extends Bot {
-  /** The incidents that channels were alerted about, for `/mcp`. */
+  /** Incidents that channels were alerted about, for `/mcp`. */
   readonly incidents: Pick<Incidents, 'openOf' | 'mark'>;
-  /** Takes what other systems send. */
-  readonly intake: AlertIntake;
-  /** Starts watching and sending alerts through these platforms, which are started. */
+  /** For routes of features. */
+  readonly features: OpenFeatures;
+  /** Starts watching and sending alerts through these platforms, which have started already. */
   start(platforms: readonly Platform[]): Promise<void>;
-  /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
+  /** Ends answers under way, with a note if they take too long, and stops watching and sending. Takes at most 4 s. */
   stop(): Promise<void>;
 }
 
 /** A chat platform, as the bot sees it. */
 export interface Platform extends Messenger, AnswerEnder {
   /**
-   * Connects and hands everything people say to `bot.dispatch`. Resolves once it can receive and post.
+   * Connects and passes everything that people ask to `bot.dispatch`. Resolves once it can receive and post.
    * Throws `PlatformStartError` when the platform refuses for good.
    */
   start(bot: Bot): Promise<void>;
-  /** Takes nothing new from now on: the next holder does. What is under way goes on until `stop`. */
+  /** Accepts nothing new, because another process does. Work under way continues until `stop`. */
   pause?(): Promise<void>;
-  /** Takes nothing new, waits for answers under way to be shown, and disconnects. */
+  /** Accepts nothing new, waits until answers under way are shown, and disconnects. */
   stop(): Promise<void>;
-  /** After the start: how it stands there, when somebody has to do something before it can be of use. */
+  /** After the start, a sentence about something that a person must still do on the platform. */
   hint?(): string | undefined;
-  /** What people there call a channel, without asking anybody; absent or `undefined` where that is not known. */
+  /** A channel's name if it is known without a request. */
   channelName?(channel: string): string | undefined;
   /**
-   * What people wrote around a question in a channel: in its thread, before it, or in the middle of a channel the message that
-   * it replies to, with those that this replies to. What the bot is not let read is a `DeliveryError` that says which scope,
-   * permission or setting is missing and what to do; where some came, it is the `problem` beside it. Absent, or `undefined`,
-   * where nothing can be read.
+   * Reads the messages around a question: of its thread, before it, or the chain of messages that it replies to. Throws a
+   * `DeliveryError` that names the missing scope, permission or setting and what to do; if some messages were read, that is
+   * their `problem`. Resolves to `undefined` if nothing can be read.
    */
   readAround?(
     channel: string,
@@ -89,9 +85,8 @@ export interface Platform extends Messenger, AnswerEnder {
     limits: ReadLimits,
   ): Promise<ReadMessages | undefined>;
   /**
-   * Streams a file that somebody sent in a channel, from the platform itself and nowhere else; the reader may stop at any
-   * time. Throws a `FileError` that says why it cannot be read and what to do, or the signal's reason. Absent, or `undefined`,
-   * if no files can be read.
+   * Streams a file from a channel, from the platform's own servers only; the reader may stop at any time. Throws a `FileError`
+   * with the reason and what to do, or the signal's reason. Returns `undefined` if the platform's files can't be read.
    */
   readFile?(
     file: SharedFile,
@@ -101,6 +96,6 @@ export interface Platform extends Messenger, AnswerEnder {
 
 export { orAborted, orLate } from '../contracts/or-aborted.ts';
 export type { Claims } from '../store/claims.ts';
-/** State a platform keeps for itself, handed to it by the composition root. */
+/** For the state that a platform keeps for itself. */
 export { createEncryption, type Encryption } from '../store/encryption.ts';
 export type { Collection, Following, Lease, Store } from '../store/store.ts';

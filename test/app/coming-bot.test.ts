@@ -74,7 +74,7 @@ test('commands and forms are there at once, and a platform can be made anew befo
 
 test('the waiting bot offers every member that the bot has for platforms', async () => {
   const { bot } = await startTestBot();
-  const { incidents: _, intake: __, start: ___, stop: ____, ...forPlatforms } = bot;
+  const { incidents: _, features: __, start: ___, stop: ____, ...forPlatforms } = bot;
   const { waiting } = create();
   const members = (of: object) => Object.keys(of).sort();
   expect(members(waiting)).toEqual(members(forPlatforms));

@@ -2,8 +2,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../src/app/settings.ts';
 import { openPlatformLimits } from '../../src/bot/shared/platform-limits.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { openTestStore } from '../helpers/test-store.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -18,7 +17,7 @@ const SETUPS = [
 test.each(SETUPS)(
   'the routes that are declared for %o are those that the platform has',
   async (env) => {
-    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    const store = await openTestStore({ log });
     onTestFinished(() => store.close());
     for (const [platform, { routes = [], create }] of readSettings(env).platforms) {
       const limits = await openPlatformLimits({ platform, log });

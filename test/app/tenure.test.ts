@@ -4,18 +4,17 @@ import type { MadePlatform } from '../../src/app/platform-supervisor.ts';
 import { type ConnectingPlatforms, Tenure, type TenureParts } from '../../src/app/tenure.ts';
 import type { Bot, OpenBot } from '../../src/bot/platform.ts';
 import { LeaseLostError } from '../../src/store/errors.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Lease, Store } from '../../src/store/store.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { openTestStore } from '../helpers/test-store.ts';
 
 const NEVER = new Promise<never>(() => {});
 
 /** A tenure of toy parts, which tell in order what happens; `parts` take the place of some. */
 async function open(parts: Partial<TenureParts> = {}) {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const told: string[] = [];
   const heard: Promise<unknown>[] = [];

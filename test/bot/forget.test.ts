@@ -20,12 +20,11 @@ import { type Place, placeKey } from '../../src/bot/shared/place.ts';
 import { openSeenInvocations } from '../../src/bot/shared/seen-invocations.ts';
 import { createUsageLog } from '../../src/bot/usage/usage-log.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../helpers/bot/hand-clock.ts';
-import { filesWith } from '../helpers/files-with.ts';
 import { mortalStore } from '../helpers/mortal-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { filesWith, openTestStore } from '../helpers/test-store.ts';
 
 const SHOP: Place = { platform: 'slack', channel: 'T0SHOP/C1' };
 const HOME: Place = { platform: 'slack', channel: 'T0HOME/C1' };
@@ -36,7 +35,7 @@ async function open(
   { writes = Number.POSITIVE_INFINITY, alertPlaces = [] as Place[] } = {},
 ) {
   const { log, lines } = recordingLog();
-  const real = await openLowdbStore({ folder, log });
+  const real = await openTestStore({ folder, log });
   onTestFinished(() => real.close());
   const life = { writes: Number.POSITIVE_INFINITY };
   const store = mortalStore(real, life, log);
@@ -78,8 +77,19 @@ async function open(
     feedback,
     intakes,
   };
-  const others = [usageLog, places, shownAnswers, feedback];
-  const forgetting = await openForget(store, { ...kept, others, alertPlaces, log });
+  const forgetting = await openForget(store, {
+    ...kept,
+    others: [usageLog, places, shownAnswers],
+    features: [
+      feedback,
+      {
+        places: async () => intakes.places(),
+        forgetPlaces: (gone) => intakes.forgetPlaces(gone),
+      },
+    ],
+    alertPlaces,
+    log,
+  });
   life.writes = writes;
   return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
 }
@@ -154,7 +164,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     };
     const fired: Reported = {
       ...{ id: reportedId(team, `${n}`), intake: team, place: placeKey(place), key: `${n}` },
-      ...{ name: `Queue of ${team}`, status: 'FIRING', startedAtMs: n, heardAtMs: n },
+      ...{ name: `Queue of ${team}`, status: 'FIRING', startedAtMs: n, lastReportAtMs: n },
     };
     const details = { place: placeKey(place), facts: [{ label: 'job', value: team }], links: [] };
     const ofAlert = {
@@ -162,7 +172,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
       deliveries: [newDelivery(placeKey(place), `a${n}`)],
     };
     const ofOnePlace = [group, report, ofAlert];
-    await state.update((now = { known: [], learnt: true, shortLooks: 0, alerts: [] }) => {
+    await state.update((now = { known: [], isLearned: true, shortLists: 0, alerts: [] }) => {
       const old = now.alerts.find(({ id }) => id === incident.id);
       const deliveries = [...(old?.deliveries ?? []), delivery];
       const anew = new Set([incident, ...ofOnePlace].map(({ id }) => id));
@@ -183,7 +193,14 @@ async function lived(): Promise<string> {
   for (const place of [SHOP, HOME]) await live(kept, place);
   const kinds = new Set((await filesWith('T0SHOP', folder)).map((name) => name.split('/')[0]));
   expect([...kinds].sort()).toEqual([
-    ...['answer-evidence', 'asked', 'channel-asking', 'channels', 'conversations', 'feedback'],
+    ...[
+      'answer-evidence',
+      'answer-usage',
+      'channel-asking',
+      'channels',
+      'conversations',
+      'feedback',
+    ],
     ...['intakes', 'person-places', 'seen', 'shown-answers', 'unfinished-answers', 'watching'],
   ]);
   await kept.close();

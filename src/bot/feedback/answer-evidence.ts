@@ -1,29 +1,16 @@
 import { z } from 'zod';
 import { withinBytes } from '../../contracts/within-bytes.ts';
 import type { Store } from '../../store/store.ts';
+import { AnswerCall } from '../ask/private-answers.ts';
+import type { ThreadAt } from '../commands/open-features.ts';
 import type { GonePlaces } from '../shared/place.ts';
-
-/** One tool call of an answer. */
-export const EvidenceCall = z.object({
-  tool: z.string(),
-  /** JSON, unless a model wrote something else. */
-  input: z.string(),
-  result: z.string(),
-});
-export type EvidenceCall = z.infer<typeof EvidenceCall>;
 
 /** Look-ups of the last answers of a thread. */
 const Evidence = z.object({
   /** Key of the place. */
   place: z.string(),
-  answers: z.array(z.object({ id: z.string(), atMs: z.number(), calls: z.array(EvidenceCall) })),
+  answers: z.array(z.object({ id: z.string(), atMs: z.number(), calls: z.array(AnswerCall) })),
 });
-
-/** A thread with the key of its place. */
-export interface ThreadAt {
-  place: string;
-  thread: string;
-}
 
 const keyOf = ({ place, thread }: ThreadAt) => `${place}:${thread}`;
 
@@ -37,7 +24,7 @@ const MAX_INPUT_BYTES = 2_000;
 const MAX_RESULTS_BYTES = 20_000;
 
 /** The calls, cut to what is stored. Pure. */
-export function keptCalls(calls: readonly EvidenceCall[]): EvidenceCall[] {
+export function keptCalls(calls: readonly AnswerCall[]): AnswerCall[] {
   let left = MAX_RESULTS_BYTES;
   return calls.slice(0, MAX_CALLS).map(({ tool, input, result }) => {
     const kept = withinBytes(result, left);
@@ -59,7 +46,7 @@ export function createAnswerEvidence(store: Pick<Store, 'collection'>) {
   });
   const isKept = ({ atMs }: { atMs: number }) => atMs >= Date.now() - KEEP_MS;
   return {
-    async keep(at: ThreadAt, id: string, calls: readonly EvidenceCall[]) {
+    async keep(at: ThreadAt, id: string, calls: readonly AnswerCall[]) {
       if (calls.length === 0) return;
       await collection.update(keyOf(at), (current) => {
         const others = (current?.answers ?? []).filter((one) => one.id !== id && isKept(one));
@@ -68,7 +55,7 @@ export function createAnswerEvidence(store: Pick<Store, 'collection'>) {
       });
     },
     /** Empty if nothing is stored any more. */
-    async of(at: ThreadAt, id: string): Promise<EvidenceCall[]> {
+    async of(at: ThreadAt, id: string): Promise<AnswerCall[]> {
       const found = (await collection.get(keyOf(at)))?.answers.find((one) => one.id === id);
       return found && isKept(found) ? found.calls : [];
     },

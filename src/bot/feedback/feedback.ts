@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { withinBytes } from '../../contracts/within-bytes.ts';
 import type { Store } from '../../store/store.ts';
+import { AnswerTimes } from '../ask/conversations.ts';
+import { AnswerCall } from '../ask/private-answers.ts';
+import { serviceOf, type ThreadAt } from '../commands/open-features.ts';
 import type { GonePlaces } from '../shared/place.ts';
-import { createAnswerEvidence, EvidenceCall, keptCalls, type ThreadAt } from './answer-evidence.ts';
+import { createAnswerEvidence, keptCalls } from './answer-evidence.ts';
 
 /** One person's rating of an answer. */
 const Rating = z.object({
@@ -17,18 +20,10 @@ const Rating = z.object({
 });
 export type Rating = z.infer<typeof Rating>;
 
-/** Unix times of an answer, as far as they are known. */
-export const AnswerTimes = z.object({
-  askedAtMs: z.number().optional(),
-  firstTextAtMs: z.number().optional(),
-  wholeAtMs: z.number().optional(),
-});
-export type AnswerTimes = z.infer<typeof AnswerTimes>;
-
 const RatedTexts = z.object({
   question: z.string(),
   answer: z.string(),
-  calls: z.array(EvidenceCall),
+  calls: z.array(AnswerCall),
   /** Present if a text was too long. */
   isCut: z.literal(true).optional(),
 });
@@ -72,6 +67,8 @@ export interface RatingCounts {
 
 /** Ratings of answers, and the rated answers. */
 export type Feedback = ReturnType<typeof createFeedback>;
+
+export const feedbackOf = serviceOf<Feedback>('feedback');
 
 const MAX_QUESTION_BYTES = 16_000;
 const MAX_ANSWER_BYTES = 40_000;

@@ -22,8 +22,8 @@ import {
 import type { ReportedAlert } from './reported-alert.ts';
 
 /** Labels and annotations that are shown elsewhere. */
-const TOLD_OF_LABELS = new Set(['alertname']);
-const TOLD_OF_ANNOTATIONS = new Set(['runbook_url']);
+const SHOWN_LABELS = new Set(['alertname']);
+const SHOWN_ANNOTATIONS = new Set(['runbook_url']);
 
 /** Annotations that say what is wrong, the best first. */
 const SUMMARIES = ['summary', 'description', 'message'] as const;
@@ -69,8 +69,8 @@ export function alertsOfAlertmanager(
         { from: alert.startsAt, ...(state === 'resolved' && { to: alert.endsAt }) },
         nowMs,
       ),
-      facts: factsOf({ labels, annotations, alert, summary, receiver: body.receiver }),
-      links: linksOf({ annotations, alert, title, externalUrl: body.externalURL }),
+      facts: factsOf(alert, summary, body.receiver),
+      links: linksOf(alert, title, body.externalURL),
       labels: silenced,
     };
   });
@@ -92,42 +92,29 @@ function stateOf(
   );
 }
 
-function factsOf({
-  labels,
-  annotations,
-  alert,
-  summary,
-  receiver,
-}: {
-  labels: Record<string, unknown>;
-  annotations: Record<string, unknown>;
-  alert: Record<string, unknown>;
-  summary: string | undefined;
-  receiver: unknown;
-}): ReportedAlert['facts'] {
+function factsOf(
+  alert: Record<string, unknown>,
+  summary: string | undefined,
+  receiver: unknown,
+): ReportedAlert['facts'] {
+  const annotations = recordOf(alert.annotations);
   const facts = createFacts();
-  facts.addAll(labels, TOLD_OF_LABELS);
-  const told = SUMMARIES.find((name) => summaryOf(annotations[name]) === summary);
-  facts.addAll(annotations, told ? new Set([...TOLD_OF_ANNOTATIONS, told]) : TOLD_OF_ANNOTATIONS);
+  facts.addAll(recordOf(alert.labels), SHOWN_LABELS);
+  const shown = SUMMARIES.find((name) => summaryOf(annotations[name]) === summary);
+  facts.addAll(annotations, shown ? new Set([...SHOWN_ANNOTATIONS, shown]) : SHOWN_ANNOTATIONS);
   if (isRecord(alert.values)) facts.addAll(alert.values);
   else facts.add('values', alert.valueString);
   if (typeof receiver === 'string') facts.add('receiver', unquoted(receiver.slice(0, 1_000)));
   return facts.list();
 }
 
-function linksOf({
-  annotations,
-  alert,
-  title,
-  externalUrl,
-}: {
-  annotations: Record<string, unknown>;
-  alert: Record<string, unknown>;
-  title: string;
-  externalUrl: unknown;
-}): ReportedAlert['links'] {
+function linksOf(
+  alert: Record<string, unknown>,
+  title: string,
+  externalUrl: unknown,
+): ReportedAlert['links'] {
   const links = createLinks();
-  links.add('Runbook', annotations.runbook_url);
+  links.add('Runbook', recordOf(alert.annotations).runbook_url);
   links.add('Panel', alert.panelURL);
   links.add('Dashboard', alert.dashboardURL);
   links.add('Source', alert.generatorURL);

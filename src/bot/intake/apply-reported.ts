@@ -38,7 +38,7 @@ const ROOM = { facts: 4_000, links: 4_000, labels: 20_000 } as const;
 const LITTLE_ROOM = { facts: 400, links: 400, labels: 800 } as const;
 const LITTLE_ROOM_FROM = 2_000;
 
-export const NOTHING_WATCHED: Watching = { known: [], learnt: false, shortLooks: 0, alerts: [] };
+export const NOTHING_WATCHED: Watching = { known: [], isLearned: false, shortLists: 0, alerts: [] };
 
 /**
  * The state after some deliveries, in order. Returns the same object if nothing changes. `leftOut` counts firing alerts
@@ -127,7 +127,9 @@ function withinBounds(all: Reported[]): Reported[] {
   const isFull = tooMany > 0 || [...counts.values()].some((one) => one > MAX_REPORTED.ofIntake);
   if (!isFull) return all;
   const out = new Set<Reported>();
-  const over = all.filter((one) => !isFiring(one)).sort((a, b) => a.heardAtMs - b.heardAtMs);
+  const over = all
+    .filter((one) => !isFiring(one))
+    .sort((a, b) => a.lastReportAtMs - b.lastReportAtMs);
   for (const one of over) {
     const own = counts.get(one.intake) ?? 0;
     if (tooMany <= 0 && own <= MAX_REPORTED.ofIntake) continue;

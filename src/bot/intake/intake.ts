@@ -1,4 +1,6 @@
 import { ErrorCode } from '../../contracts/error.ts';
+import { INTAKE_KINDS, type IntakeKind } from '../../contracts/intake-kinds.ts';
+import { serviceOf } from '../commands/open-features.ts';
 import { placeKey } from '../shared/place.ts';
 import { counted } from '../shared/text-format.ts';
 import {
@@ -9,10 +11,10 @@ import {
   TooManyActiveError,
 } from './apply-queue.ts';
 import type { Intake, Intakes } from './intakes.ts';
-import { parseDeliveryInTurns } from './parse-delivery.ts';
+import { parseDelivery } from './parse-delivery.ts';
 import { readBody } from './read-body.ts';
 import { isRecord, PayloadError } from './read-payload.ts';
-import { INTAKE_KINDS, type IntakeKind, type ReportedAlerts } from './reported-alert.ts';
+import type { ReportedAlerts } from './reported-alert.ts';
 import { createWrongTokens } from './wrong-tokens.ts';
 
 export interface IntakeAnswer {
@@ -41,6 +43,9 @@ const LOG_EVERY_MS = 60_000;
 interface IntakeOptions extends ApplyQueueOptions {
   intakes: Intakes;
 }
+
+/** For commands and routes. */
+export const intakeOf = serviceOf<{ intakes: Intakes; intake: AlertIntake }>('intake');
 
 export const createIntake = (options: IntakeOptions) => new AlertIntake(options);
 
@@ -131,7 +136,7 @@ export class AlertIntake {
   }
 
   async #accept(intake: Intake, body: unknown): Promise<IntakeAnswer> {
-    const delivery = await parseDeliveryInTurns(intake.kind, body, this.#options.nowMs());
+    const delivery = await parseDelivery(intake.kind, body, this.#options.nowMs());
     await this.take(intake, delivery);
     if (intake.kind === 'pagerduty') {
       const key = isRecord(body) ? body.dedup_key : undefined;

@@ -1,12 +1,12 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { type DurationRange, inWords } from '../../contracts/duration.ts';
+import { INTAKE_KINDS, type IntakeKind } from '../../contracts/intake-kinds.ts';
 import { oneLine } from '../../contracts/one-line.ts';
 import type { ChangedDocument, Collection, Following, Store } from '../../store/store.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type GonePlaces, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { shortened } from '../shared/text-format.ts';
-import { INTAKE_KINDS, type IntakeKind } from './reported-alert.ts';
 
 export const INTAKE_TITLES: Readonly<Record<IntakeKind, string>> = {
   alertmanager: 'Alertmanager',
@@ -24,7 +24,7 @@ const StoredIntake = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   createdAtMs: z.int(),
   by: z.string(),
-  lastHeardAtMs: z.int().optional(),
+  lastDeliveryAtMs: z.int().optional(),
   alertmanagerUrl: z.string().optional(),
   repeatMs: z.int().positive().optional(),
 });
@@ -45,18 +45,11 @@ export interface Intake {
   /** Name of the person who added it. */
   by: string;
   /** Time of the last delivery, to a minute. */
-  lastHeardAtMs?: number;
+  lastDeliveryAtMs?: number;
   /** Alertmanager for silences. */
   alertmanagerUrl?: string;
   /** Interval at which the sender repeats ongoing alerts, if unusual. */
   repeatMs?: number;
-}
-
-/** `null` removes a value. */
-export interface IntakeChange {
-  name?: string;
-  alertmanagerUrl?: string | null;
-  repeatMs?: number | null;
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -85,6 +78,16 @@ const HEARD_EVERY_MS = 60_000;
 /** A process that was frozen longer than this asks the store first, because the token may have been removed. */
 const FRESH_MS = 1_500;
 
+/** Opens the intakes. Call once per process. */
+export async function createIntakes(
+  store: Pick<Store, 'collection'>,
+  source?: ConstructorParameters<typeof Intakes>[1],
+): Promise<Intakes> {
+  const intakes = new Intakes(store, source);
+  await intakes.follow();
+  return intakes;
+}
+
 /** Values of a new intake. */
 export interface IntakeValues {
   kind: IntakeKind;
@@ -95,63 +98,34 @@ export interface IntakeValues {
   repeatMs?: number;
 }
 
-/** Opens the intakes. Call once per process. */
-export async function createIntakes(
-  store: Store,
-  { nowMs = Date.now, randomText = randomLettersAndDigits } = {},
-) {
-  const collection = store.collection<StoredIntakes>({
-    name: 'intakes',
-    schema: StoredIntakes,
-    version: 1,
-    whenCorrupt: 'refuse',
-  });
-  const copy = new IntakeCopy();
-  const following = await collection.follow((changed) => copy.apply(changed));
-  return new Intakes(collection, copy, following, { nowMs, randomText });
-}
-
-/** A copy of all intakes in memory, which follows the store. */
-class IntakeCopy {
-  readonly byPlace = new Map<string, StoredIntakes>();
-  readonly byId = new Map<string, { intake: Intake; hash: Buffer }>();
-
-  apply(changed: ReadonlyArray<ChangedDocument<StoredIntakes>>): void {
-    for (const { id: key, document } of changed) {
-      for (const { id } of this.byPlace.get(key)?.intakes ?? []) this.byId.delete(id);
-      const place = parsePlace(key);
-      if (!document || !place) {
-        this.byPlace.delete(key);
-        continue;
-      }
-      this.byPlace.set(key, document);
-      for (const stored of document.intakes) {
-        this.byId.set(stored.id, { intake: shown(stored, place), hash: Buffer.from(stored.hash) });
-      }
-    }
-  }
-}
-
 /**
- * The intakes of all channels. Tokens are stored as hashes. Look-ups use a copy in memory, so changes made in another process
- * apply moments later.
+ * The intakes of all channels. Tokens are stored as hashes. Look-ups use a copy in memory that follows the store, so changes
+ * made in another process apply moments later.
  */
 export class Intakes {
   readonly #collection: Collection<StoredIntakes>;
-  readonly #copy: IntakeCopy;
-  readonly #following: Following;
-  readonly #source: { nowMs: () => number; randomText: (length: number) => string };
+  readonly #byPlace = new Map<string, StoredIntakes>();
+  readonly #byId = new Map<string, { intake: Intake; hash: Buffer }>();
+  readonly #nowMs: () => number;
+  readonly #randomText: (length: number) => string;
+  #following: Following | undefined;
 
   constructor(
-    collection: Collection<StoredIntakes>,
-    copy: IntakeCopy,
-    following: Following,
-    source: { nowMs: () => number; randomText: (length: number) => string },
+    store: Pick<Store, 'collection'>,
+    { nowMs = Date.now, randomText = randomLettersAndDigits } = {},
   ) {
-    this.#collection = collection;
-    this.#copy = copy;
-    this.#following = following;
-    this.#source = source;
+    this.#collection = store.collection<StoredIntakes>({
+      name: 'intakes',
+      schema: StoredIntakes,
+      version: 1,
+      whenCorrupt: 'refuse',
+    });
+    this.#nowMs = nowMs;
+    this.#randomText = randomText;
+  }
+
+  async follow(): Promise<void> {
+    this.#following = await this.#collection.follow((changed) => this.#apply(changed));
   }
 
   /**
@@ -165,7 +139,7 @@ export class Intakes {
       id: token.slice(0, ID_LENGTH),
       kind,
       hash: hashOf(token),
-      createdAtMs: this.#source.nowMs(),
+      createdAtMs: this.#nowMs(),
       by: inOneLine(wanted.by),
       alertmanagerUrl: alertmanagerUrl === undefined ? undefined : checkedUrl(alertmanagerUrl),
       repeatMs: repeatMs === undefined ? undefined : checkedRepeat(repeatMs),
@@ -191,29 +165,29 @@ export class Intakes {
 
   /** Oldest first. */
   async list(place: Place): Promise<Intake[]> {
-    await this.#following.catchUp();
-    const { intakes = [] } = this.#copy.byPlace.get(placeKey(place)) ?? {};
+    await this.#following?.catchUp();
+    const { intakes = [] } = this.#byPlace.get(placeKey(place)) ?? {};
     return intakes.map((stored) => shown(stored, place));
   }
 
   /** All intakes, as known in memory. */
   all(): Intake[] {
-    return [...this.#copy.byId.values()].map(({ intake }) => intake);
+    return [...this.#byId.values()].map(({ intake }) => intake);
   }
 
   /** All intakes by id, including ones just added in another process. Rejects if that can't be known now. */
   async fresh(): Promise<ReadonlyMap<string, Intake>> {
-    await this.#following.catchUp();
+    await this.#following?.catchUp();
     return new Map(this.all().map((intake) => [intake.id, intake]));
   }
 
   get(id: string): Intake | undefined {
-    return this.#copy.byId.get(id)?.intake;
+    return this.#byId.get(id)?.intake;
   }
 
   /** Place keys of channels with intakes. */
   places(): string[] {
-    return [...this.#copy.byPlace.keys()];
+    return [...this.#byPlace.keys()];
   }
 
   /** Removes an intake by name or id. Its token becomes invalid. Resolves to `undefined` if there is none. */
@@ -228,18 +202,19 @@ export class Intakes {
     return removed && shown(removed, place);
   }
 
-  /** Resolves to `undefined` if the intake is gone. Throws `CommandError` for invalid values. */
-  async change(id: string, change: IntakeChange): Promise<Intake | undefined> {
-    return await this.#changeStored(id, (old, all) => changed(old, all, change));
-  }
-
   /** Notes the time of a delivery. Stored at most once a minute. */
   async noteDelivery(id: string, atMs: number): Promise<void> {
-    const isNews = ({ lastHeardAtMs }: Pick<StoredIntake, 'lastHeardAtMs'>) =>
-      lastHeardAtMs === undefined || Math.abs(atMs - lastHeardAtMs) >= HEARD_EVERY_MS;
+    const isNews = ({ lastDeliveryAtMs }: Pick<StoredIntake, 'lastDeliveryAtMs'>) =>
+      lastDeliveryAtMs === undefined || Math.abs(atMs - lastDeliveryAtMs) >= HEARD_EVERY_MS;
     const intake = this.get(id);
     if (!intake || !isNews(intake)) return;
-    await this.#changeStored(id, (old) => (isNews(old) ? { ...old, lastHeardAtMs: atMs } : old));
+    // Returning the same document stores nothing.
+    await this.#collection.update(placeKey(intake.place), (current) => {
+      const old = current?.intakes.find((one) => one.id === id);
+      if (!current || !old || !isNews(old)) return current;
+      const noted = { ...old, lastDeliveryAtMs: atMs };
+      return { intakes: current.intakes.map((one) => (one === old ? noted : one)) };
+    });
   }
 
   /**
@@ -247,12 +222,11 @@ export class Intakes {
    * now.
    */
   async byToken(token: string, { asks = true } = {}): Promise<Intake | undefined> {
-    const { byId } = this.#copy;
     const isToken = TOKEN.test(token);
     const id = token.slice(0, ID_LENGTH);
-    const isStale = byId.has(id) ? this.#following.staleMs() > FRESH_MS : asks;
-    if (isToken && isStale) await this.#following.catchUp();
-    const intake = isToken ? byId.get(id) : undefined;
+    const isStale = this.#byId.has(id) ? (this.#following?.staleMs() ?? 0) > FRESH_MS : asks;
+    if (isToken && isStale) await this.#following?.catchUp();
+    const intake = isToken ? this.#byId.get(id) : undefined;
     // Always compares, so that the time doesn't reveal which ids exist.
     const isSame = timingSafeEqual(Buffer.from(hashOf(token)), intake?.hash ?? NO_HASH);
     return isSame ? intake?.intake : undefined;
@@ -262,51 +236,31 @@ export class Intakes {
     await this.#collection.eraseAll((place) => gone.has(place));
   }
 
-  #newToken(): string {
-    let token: string;
-    do token = this.#source.randomText(TOKEN_LENGTH);
-    while (this.#copy.byId.has(token.slice(0, ID_LENGTH)));
-    return token;
+  #apply(changed: ReadonlyArray<ChangedDocument<StoredIntakes>>): void {
+    for (const { id: key, document } of changed) {
+      for (const { id } of this.#byPlace.get(key)?.intakes ?? []) this.#byId.delete(id);
+      const place = parsePlace(key);
+      if (!document || !place) {
+        this.#byPlace.delete(key);
+        continue;
+      }
+      this.#byPlace.set(key, document);
+      for (const stored of document.intakes) {
+        this.#byId.set(stored.id, { intake: shown(stored, place), hash: Buffer.from(stored.hash) });
+      }
+    }
   }
 
-  /** Returning the same object stores nothing. */
-  async #changeStored(
-    id: string,
-    change: (stored: StoredIntake, all: StoredIntake[]) => StoredIntake,
-  ): Promise<Intake | undefined> {
-    const place = this.get(id)?.place;
-    if (!place) return undefined;
-    await this.#collection.update(placeKey(place), (current) => {
-      const old = current?.intakes.find((one) => one.id === id);
-      const now = old && change(old, current?.intakes ?? []);
-      if (!current || !now || now === old) return current;
-      return { intakes: current.intakes.map((one) => (one === old ? now : one)) };
-    });
-    return this.get(id);
+  #newToken(): string {
+    let token: string;
+    do token = this.#randomText(TOKEN_LENGTH);
+    while (this.#byId.has(token.slice(0, ID_LENGTH)));
+    return token;
   }
 }
 
 const shown = ({ hash: _, ...intake }: StoredIntake, place: Place): Intake =>
   ({ ...intake, place }) as Intake;
-
-function changed(
-  old: StoredIntake,
-  all: readonly StoredIntake[],
-  { name, alertmanagerUrl, repeatMs }: IntakeChange,
-): StoredIntake {
-  const now = { ...old };
-  if (name !== undefined) {
-    now.name = checkedName(
-      name,
-      all.filter((one) => one !== old),
-    );
-  }
-  if (alertmanagerUrl === null) delete now.alertmanagerUrl;
-  else if (alertmanagerUrl !== undefined) now.alertmanagerUrl = checkedUrl(alertmanagerUrl);
-  if (repeatMs === null) delete now.repeatMs;
-  else if (repeatMs !== undefined) now.repeatMs = checkedRepeat(repeatMs);
-  return now;
-}
 
 const found = (intakes: readonly StoredIntake[], nameOrId: string) =>
   intakes.find(({ id }) => id === nameOrId) ??

@@ -1,9 +1,10 @@
 import { beginTurn } from '../../contracts/event-loop.ts';
+import type { IntakeKind } from '../../contracts/intake-kinds.ts';
 import { alertsOfAlertmanager } from './alertmanager.ts';
 import { alertsOfGeneric } from './generic.ts';
 import { alertsOfPagerDuty } from './pagerduty.ts';
 import { isRecord, PayloadError, type PayloadReading } from './read-payload.ts';
-import type { IntakeKind, ReportedAlert, ReportedAlerts } from './reported-alert.ts';
+import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';
 import { alertsOfUptimeKuma } from './uptime-kuma.ts';
 
 type PayloadBody = Record<string, unknown>;
@@ -13,7 +14,7 @@ const MAX_CHANGES = 50;
 
 /** Formats, the most specific first. */
 const FORMATS: Record<
-  'pagerduty' | 'uptime-kuma' | 'grafana' | 'alertmanager' | 'generic',
+  IntakeKind,
   {
     title: string;
     fits: (body: PayloadBody) => boolean;
@@ -49,16 +50,10 @@ const FORMATS: Record<
 };
 
 /**
- * Reads a delivery. Each alert is bounded and on one line. `body` must come from bounded JSON. Throws `PayloadError`
- * if it isn't a delivery of this kind. Pure.
+ * Reads a delivery. Each alert is bounded and on one line. `body` must come from bounded JSON. Other work runs in between.
+ * Throws `PayloadError` if it isn't a delivery of this kind.
  */
-export function parseDelivery(kind: IntakeKind, body: unknown, nowMs: number): ReportedAlerts {
-  const { alerts, ...rest } = readingOf(kind, body, nowMs);
-  return { ...rest, alerts: [...alerts] };
-}
-
-/** For large deliveries. Other work runs in between. */
-export async function parseDeliveryInTurns(
+export async function parseDelivery(
   kind: IntakeKind,
   body: unknown,
   nowMs: number,

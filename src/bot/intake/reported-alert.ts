@@ -1,13 +1,3 @@
-/** Supported systems, as in the path of a hook. */
-export const INTAKE_KINDS = [
-  'alertmanager',
-  'grafana',
-  'pagerduty',
-  'uptime-kuma',
-  'generic',
-] as const;
-export type IntakeKind = (typeof INTAKE_KINDS)[number];
-
 /** One alert of a delivery, bounded, without markup or mentions. */
 export interface ReportedAlert {
   /** The sender's identifier, stable from start to end. Different intakes may use the same. */

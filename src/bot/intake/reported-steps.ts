@@ -37,7 +37,7 @@ export function isSilent(
   { repeatMs = REPEAT_MS }: Pick<Intake, 'repeatMs'>,
   nowMs: number,
 ): boolean {
-  return isFiring(one) && nowMs - one.heardAtMs >= SILENT_AFTER_REPEATS * repeatMs;
+  return isFiring(one) && nowMs - one.lastReportAtMs >= SILENT_AFTER_REPEATS * repeatMs;
 }
 
 /**
@@ -62,14 +62,14 @@ export function applyReport(
   const status = said.severity === 'warning' ? 'WARNING' : 'FIRING';
   const begins = { status, atMs: Math.min(saidMs ?? nowMs, nowMs) } as const;
   const fresh: Reported = {
-    ...{ ...base(said, intake), status, startedAtMs: begins.atMs, heardAtMs: nowMs },
-    saidStartMs: saidMs,
+    ...{ ...base(said, intake), status, startedAtMs: begins.atMs, lastReportAtMs: nowMs },
+    senderStartMs: saidMs,
     ...(before?.past && { past: before.past }),
     ...(before?.overStartMs !== undefined &&
       (saidMs === undefined || saidMs > before.overStartMs) && { overStartMs: before.overStartMs }),
   };
   if (!before || !isFiring(before)) return { now: fresh, changes: [begins] };
-  const isNewer = saidMs !== undefined && saidMs > (before.saidStartMs ?? before.startedAtMs);
+  const isNewer = saidMs !== undefined && saidMs > (before.senderStartMs ?? before.startedAtMs);
   // No end was reported, and this isn't a repeat.
   if (isNewer && isSilent(before, intake, nowMs)) {
     const { past } = withPast({ ...before, endedAtMs: nowMs });
@@ -94,8 +94,8 @@ function isOld(before: Reported, saidMs: number | undefined, nowMs: number): boo
 
 /** Returns the same object if there is nothing to store. */
 function withNews(before: Reported, { name }: ReportedAlert, nowMs: number): Reported {
-  const isSame = name === before.name && Math.abs(nowMs - before.heardAtMs) < HEARD_EVERY_MS;
-  return isSame ? before : { ...before, name, heardAtMs: nowMs };
+  const isSame = name === before.name && Math.abs(nowMs - before.lastReportAtMs) < HEARD_EVERY_MS;
+  return isSame ? before : { ...before, name, lastReportAtMs: nowMs };
 }
 
 function resolved(
@@ -107,17 +107,17 @@ function resolved(
   const wasFiring = before !== undefined && isFiring(before);
   const { endedAtMs: saidEndMs = Number.POSITIVE_INFINITY } = said;
   // The current alert began later, and its report arrived first.
-  if (wasFiring && saidEndMs <= (before.saidStartMs ?? 0)) return undefined;
+  if (wasFiring && saidEndMs <= (before.senderStartMs ?? 0)) return undefined;
   // The report that it fired may arrive later, and then counts as old.
   const isNews = saidMs !== undefined && saidMs > (before?.overStartMs ?? 0);
   if (!wasFiring && !isNews) return undefined;
-  const ofFiring = wasFiring ? before.saidStartMs : undefined;
+  const ofFiring = wasFiring ? before.senderStartMs : undefined;
   const overStartMs = latest(before?.overStartMs, ofFiring, saidMs);
   const startedAtMs = wasFiring ? before.startedAtMs : Math.min(saidMs ?? nowMs, nowMs);
   const endedAtMs = Math.max(startedAtMs, Math.min(said.endedAtMs ?? nowMs, nowMs));
   const over = {
     ...{ ...base(said, intake), status: 'RESOLVED' as const, startedAtMs, endedAtMs },
-    ...{ heardAtMs: nowMs, overStartMs },
+    ...{ lastReportAtMs: nowMs, overStartMs },
     ...(before?.past && { past: before.past }),
   };
   const now = wasFiring ? withPast(over) : over;

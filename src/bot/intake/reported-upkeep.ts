@@ -102,7 +102,8 @@ const isReportedIncident = (alert: Alert) => isOpen(alert) && alert.reported !==
 
 /** No late report is expected any more. */
 const isForgotten = (one: Reported, nowMs: number) =>
-  !isFiring(one) && Math.abs(nowMs - one.heardAtMs) >= (one.past ? KEEP_FIRED_MS : KEEP_OVER_MS);
+  !isFiring(one) &&
+  Math.abs(nowMs - one.lastReportAtMs) >= (one.past ? KEEP_FIRED_MS : KEEP_OVER_MS);
 
 /** An alert that a person closed counts as over. */
 const calmStatusOf = (alert: Reported | undefined) =>
@@ -134,7 +135,7 @@ function withSilence(
     const isDue = hasNewWords && Math.abs(nowMs - wordsShownAtMs) >= WORDS_EVERY_MS;
     if (!isNewlySilent && !isDue) return alert;
     left -= 1;
-    const sinceMs = isNewlySilent ? one.heardAtMs : silentSinceMs;
+    const sinceMs = isNewlySilent ? one.lastReportAtMs : silentSinceMs;
     return {
       ...alert,
       version: alert.version + 1,

@@ -1,4 +1,4 @@
-import type { IntakeKind } from './reported-alert.ts';
+import type { IntakeKind } from '../../contracts/intake-kinds.ts';
 
 /** A step of the setup in the other system, with text to paste. */
 export interface SetupStep {

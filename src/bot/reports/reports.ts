@@ -1,5 +1,6 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
+import { serviceOf } from '../commands/open-features.ts';
 import { MAX_PAST, type Reported } from '../incidents/watch-state.ts';
 import { type Card, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
@@ -12,12 +13,14 @@ import type { Narrator } from './sentences.ts';
 
 export type Reports = ReturnType<typeof createReports>;
 
+export const reportsOf = serviceOf<Reports>('reports');
+
 /** Reports that are created at about the same time. */
 export type ReportRound = ReturnType<Reports['round']>;
 
 export function createReports(options: {
   monitoring: MonitoringClient;
-  channels: Pick<Channels, 'hears'>;
+  channels: Pick<Channels, 'subscriptionOf'>;
   /** Channels that receive every alert, as the operator set it. */
   alertPlaces: readonly Place[];
   /** Alerts from other systems in a channel. */
@@ -29,7 +32,7 @@ export function createReports(options: {
 
   async function cardOf(place: Place, record: SpanRecord, signal: AbortSignal): Promise<Card> {
     const hearsAll = alertPlaces.some((other) => placeKey(other) === placeKey(place));
-    const hears = hearsAll ? () => true : await channels.hears(place);
+    const hears = hearsAll ? () => true : await channels.subscriptionOf(place);
     const facts = await factsOf(record, hears);
     const sentences = await narrate?.(place, facts, signal);
     const reported = reportedFigures(reportedTo?.(place) ?? [], record.span, MAX_PAST);

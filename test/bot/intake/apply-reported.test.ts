@@ -288,26 +288,3 @@ test('a reported alert has one open incident exactly while it fires, in any orde
     { numRuns: runs },
   );
 });
-
-test('deliveries have the same result applied at once or one by one', () => {
-  const runs = long ? 1_000 : 100;
-  fc.assert(
-    fc.property(histories, (history) => {
-      const alerts = history.map(({ key, state, start, severity }) =>
-        said(key, { state, severity, startedAtMs: START + start * MINUTE }),
-      );
-      const [atOnce, oneByOne] = [reportedWorld(), reportedWorld()];
-      atOnce.hear(...alerts);
-      for (const alert of alerts) oneByOne.hear(alert);
-      const view = ({ open }: typeof atOnce) =>
-        open()
-          .map(
-            ({ monitorId, status, acknowledged }) => `${monitorId} ${status} ${acknowledged?.by}`,
-          )
-          .sort();
-      expect(view(atOnce)).toEqual(view(oneByOne));
-      expect(atOnce.reported()).toEqual(oneByOne.reported());
-    }),
-    { numRuns: runs },
-  );
-});

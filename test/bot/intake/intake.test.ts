@@ -6,7 +6,6 @@ import { NOTHING_WATCHED } from '../../../src/bot/intake/apply-reported.ts';
 import { createIntakes } from '../../../src/bot/intake/intakes.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -15,6 +14,7 @@ import { delivery, OPS, openIntakeServer } from '../../helpers/intake/intake-ser
 import { firing, reportedWorld } from '../../helpers/intake/reported-world.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const EVENT = {
   event_action: 'trigger',
@@ -121,7 +121,7 @@ test('a delivery of another kind, or none, is a 400 with a sentence and changes 
   expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining('uptime-kuma')]);
   expect((await ask(`/hooks/alertmanager/${token}`)).status).toBe(405);
   expect(slack.messages).toEqual([]);
-  expect(intakes.get(intake.id)?.lastHeardAtMs).toBeUndefined();
+  expect(intakes.get(intake.id)?.lastDeliveryAtMs).toBeUndefined();
 });
 
 test('a delivery of an event in PagerDuty’s form is answered as PagerDuty does', async () => {
@@ -177,7 +177,7 @@ function gated() {
 /** A folder with an intake that has so many active alerts. */
 async function withActiveAlerts(count: number) {
   const folder = await temporaryFolder();
-  const store = await openLowdbStore({ folder, log: recordingLog().log });
+  const store = await openTestStore({ folder, log: recordingLog().log });
   const intakes = await createIntakes(store);
   const { intake, token } = await intakes.add(OPS, {
     kind: 'alertmanager',
@@ -282,7 +282,7 @@ test('deliveries to one intake that are many delay those to another by one updat
     answered.push('other');
     return status;
   });
-  // Its body has been read once a later request is answered.
+  // Requests are read in order, so an answer to a later one shows that the body was read.
   await eventually(async () => (await ask('/v2/enqueue', post({}))).status === 401);
   release();
   expect(await small).toBe(200);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseDelivery } from '../../../src/bot/intake/parse-delivery.ts';
 import { PayloadError } from '../../../src/bot/intake/read-payload.ts';
-import type { IntakeKind, ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
+import type { ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
+import type { IntakeKind } from '../../../src/contracts/intake-kinds.ts';
 import { HIDDEN } from '../../../src/contracts/monitoring-additions.ts';
 import { expectBounded } from '../../helpers/intake/expect-bounded.ts';
 import { payload } from '../../helpers/intake/payloads.ts';
@@ -9,21 +10,21 @@ import { payload } from '../../helpers/intake/payloads.ts';
 const NOW = Date.parse('2026-11-22T14:05:00Z');
 const at = (time: string) => Date.parse(time);
 
-function parsed(kind: IntakeKind, body: unknown) {
-  const result = parseDelivery(kind, body, NOW);
+async function parsed(kind: IntakeKind, body: unknown) {
+  const result = await parseDelivery(kind, body, NOW);
   expectBounded(result);
   return result;
 }
 
-function only(kind: IntakeKind, body: unknown): ReportedAlert {
-  const { alerts } = parsed(kind, body);
+async function only(kind: IntakeKind, body: unknown): Promise<ReportedAlert> {
+  const { alerts } = await parsed(kind, body);
   expect(alerts).toHaveLength(1);
   return alerts[0] as ReportedAlert;
 }
 
-const refusal = (kind: IntakeKind, body: unknown) => {
+const refusal = async (kind: IntakeKind, body: unknown) => {
   try {
-    parseDelivery(kind, body, NOW);
+    await parseDelivery(kind, body, NOW);
   } catch (error) {
     expect(error).toBeInstanceOf(PayloadError);
     return (error as Error).message;
@@ -35,8 +36,8 @@ const factsOf = ({ facts }: ReportedAlert) =>
   Object.fromEntries(facts.map(({ label, value }) => [label, value]));
 
 describe('an Alertmanager delivery', () => {
-  test('says of each alert by itself how it is', () => {
-    const { alerts, truncated } = parsed('alertmanager', payload('alertmanager-firing'));
+  test('says of each alert by itself how it is', async () => {
+    const { alerts, truncated } = await parsed('alertmanager', payload('alertmanager-firing'));
     expect(truncated).toBe(3);
     const labels = {
       alertname: 'HighErrorRate',
@@ -101,24 +102,24 @@ describe('an Alertmanager delivery', () => {
     [null, undefined],
     [1_795_356_131, '2026-11-22T14:02:11Z'],
     [Number.NaN, undefined],
-  ])('that begins at %j begins at %j', (startsAt, time) => {
-    const { startedAtMs } = only('alertmanager', withAlert({ startsAt }));
+  ])('that begins at %j begins at %j', async (startsAt, time) => {
+    const { startedAtMs } = await only('alertmanager', withAlert({ startsAt }));
     expect(startedAtMs).toBe(time && at(time));
   });
 
-  test('says nothing of when a firing alert ends', () => {
-    const alert = only('alertmanager', withAlert({ endsAt: '2026-11-22T14:09:00Z' }));
+  test('says nothing of when a firing alert ends', async () => {
+    const alert = await only('alertmanager', withAlert({ endsAt: '2026-11-22T14:09:00Z' }));
     expect(alert).not.toHaveProperty('endedAtMs');
   });
 
-  test('an alert without a fingerprint has a key of all labels in any order', () => {
-    const keyOf = (labels: unknown) =>
-      only('alertmanager', withAlert({ labels, fingerprint: '' })).key;
-    const key = keyOf({ a: '1', b: '2' });
+  test('an alert without a fingerprint has a key of all labels in any order', async () => {
+    const keyOf = async (labels: unknown) =>
+      (await only('alertmanager', withAlert({ labels, fingerprint: '' }))).key;
+    const key = await keyOf({ a: '1', b: '2' });
     expect(key).toMatch(/^labels:[0-9a-f]{32}$/);
-    expect(keyOf({ b: '2', a: '1' })).toBe(key);
-    expect(keyOf({ a: '1', b: '3' })).not.toBe(key);
-    expect(keyOf({ a: '1,b:2' })).not.toBe(key);
+    expect(await keyOf({ b: '2', a: '1' })).toBe(key);
+    expect(await keyOf({ a: '1', b: '3' })).not.toBe(key);
+    expect(await keyOf({ a: '1,b:2' })).not.toBe(key);
   });
 
   test.each([
@@ -133,78 +134,80 @@ describe('an Alertmanager delivery', () => {
     [{ severity: 'notice' }, 'warning'],
     [{ priority: 'P4' }, 'warning'],
     [{ priority: 'P1' }, 'critical'],
-  ] as const)('with the labels %j is %s', (labels, severity) => {
-    expect(only('alertmanager', withAlert({ labels })).severity).toBe(severity);
+  ] as const)('with the labels %j is %s', async (labels, severity) => {
+    expect((await only('alertmanager', withAlert({ labels }))).severity).toBe(severity);
   });
 
-  test('takes its name and summary from what there is', () => {
-    const named = (change: Record<string, unknown>, body = {}) => {
-      const { name, summary } = only('alertmanager', withAlert(change, body));
+  test('takes its name and summary from what there is', async () => {
+    const named = async (change: Record<string, unknown>, body = {}) => {
+      const { name, summary } = await only('alertmanager', withAlert(change, body));
       return { name, summary };
     };
     const annotations = { message: 'It burns', description: 'All of it burns' };
-    expect(named({ labels: {}, annotations })).toEqual({
+    expect(await named({ labels: {}, annotations })).toEqual({
       name: 'All of it burns',
       summary: 'All of it burns',
     });
-    expect(named({ annotations: {} })).toEqual({ name: 'HighErrorRate', summary: undefined });
+    expect(await named({ annotations: {} })).toEqual({ name: 'HighErrorRate', summary: undefined });
     expect(
-      named({ labels: [], annotations: 'none' }, { title: '[FIRING:1]', message: 'M' }),
+      await named({ labels: [], annotations: 'none' }, { title: '[FIRING:1]', message: 'M' }),
     ).toEqual({ name: '[FIRING:1]', summary: 'M' });
-    expect(named({ labels: null, annotations: null })).toEqual({
+    expect(await named({ labels: null, annotations: null })).toEqual({
       name: 'Alertmanager',
       summary: undefined,
     });
   });
 
-  test('keeps all labels for a silence, or none', () => {
-    const labelsOf = (labels: unknown) => only('alertmanager', withAlert({ labels })).labels;
-    expect(labelsOf({ a: '1', b: '\u202e @here' })).toEqual({ a: '1', b: '\u202e @here' });
-    expect(labelsOf({ constructor: 'y' })).toEqual({ constructor: 'y' });
-    expect(labelsOf(JSON.parse('{"__proto__":"x","a":"1"}'))).toBe(undefined);
+  test('keeps all labels for a silence, or none', async () => {
+    const labelsOf = async (labels: unknown) =>
+      (await only('alertmanager', withAlert({ labels }))).labels;
+    expect(await labelsOf({ a: '1', b: '\u202e @here' })).toEqual({ a: '1', b: '\u202e @here' });
+    expect(await labelsOf({ constructor: 'y' })).toEqual({ constructor: 'y' });
+    expect(await labelsOf(JSON.parse('{"__proto__":"x","a":"1"}'))).toBe(undefined);
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`l${n}`, 'x']));
     const unsaid = [{}, { a: 1 }, { a: 'x\0' }, { a: '\ud83d' }, { a: 'x'.repeat(20_000) }, many];
-    for (const labels of unsaid) expect(labelsOf(labels)).toBe(undefined);
+    for (const labels of unsaid) expect(await labelsOf(labels)).toBe(undefined);
   });
 
-  test('keeps no secret of its labels for a silence', () => {
-    const labelsOf = (labels: unknown) => only('alertmanager', withAlert({ labels })).labels;
+  test('keeps no secret of its labels for a silence', async () => {
+    const labelsOf = async (labels: unknown) =>
+      (await only('alertmanager', withAlert({ labels }))).labels;
     const url = 'https://user:swordfish@db.example/?api_key=swordfish';
-    expect(labelsOf({ alertname: 'A', password: 'swordfish', url, code: '503' })).toEqual({
+    expect(await labelsOf({ alertname: 'A', password: 'swordfish', url, code: '503' })).toEqual({
       ...{ alertname: 'A', password: HIDDEN, url: HIDDEN, code: '503' },
     });
-    expect(labelsOf({ password: 'swordfish' })).toBe(undefined);
+    expect(await labelsOf({ password: 'swordfish' })).toBe(undefined);
   });
 
-  test('is refused where an alert says no state', () => {
-    expect(refusal('alertmanager', withAlert({ status: 'burning' }))).toBe(
+  test('is refused where an alert says no state', async () => {
+    expect(await refusal('alertmanager', withAlert({ status: 'burning' }))).toBe(
       'alerts[0].status must be firing or resolved, not “burning”.',
     );
-    expect(refusal('alertmanager', { alerts: [{ fingerprint: 'a' }] })).toBe(
+    expect(await refusal('alertmanager', { alerts: [{ fingerprint: 'a' }] })).toBe(
       'alerts[0].status must be firing or resolved, but is missing.',
     );
-    expect(refusal('alertmanager', { alerts: [null], receiver: 'x' })).toBe(
+    expect(await refusal('alertmanager', { alerts: [null], receiver: 'x' })).toBe(
       'alerts[0] must be an object.',
     );
-    expect(refusal('alertmanager', { hello: 'world' })).toContain('no “alerts” list');
-    expect(refusal('alertmanager', [])).toBe(
+    expect(await refusal('alertmanager', { hello: 'world' })).toContain('no “alerts” list');
+    expect(await refusal('alertmanager', [])).toBe(
       'This address accepts an Alertmanager delivery as a JSON object.',
     );
   });
 
-  test('may hold 10,000 alerts, and not one more', () => {
+  test('may hold 10,000 alerts, and not one more', async () => {
     const alert = { status: 'firing', labels: { alertname: 'A' } };
     const group = (count: number) => ({
       receiver: 'x',
       alerts: Array.from({ length: count }, (_, n) => ({ ...alert, fingerprint: String(n) })),
     });
-    expect(parsed('alertmanager', group(10_000)).alerts).toHaveLength(10_000);
-    expect(refusal('alertmanager', group(10_001))).toContain('10001 alerts');
+    expect((await parsed('alertmanager', group(10_000))).alerts).toHaveLength(10_000);
+    expect(await refusal('alertmanager', group(10_001))).toContain('10001 alerts');
   });
 });
 
-test('a Grafana delivery holds values and its pages besides', () => {
-  const alert = only('grafana', payload('grafana-firing'));
+test('a Grafana delivery holds values and its pages besides', async () => {
+  const alert = await only('grafana', payload('grafana-firing'));
   expect(alert).toMatchObject({
     key: 'c6eadffa33fcdf37',
     state: 'firing',
@@ -229,12 +232,12 @@ test('a Grafana delivery holds values and its pages besides', () => {
     'Grafana',
   ]);
   // Either takes what the other sends.
-  expect(only('alertmanager', payload('grafana-firing')).key).toBe(alert.key);
-  expect(parsed('grafana', payload('alertmanager-firing')).alerts).toHaveLength(2);
+  expect((await only('alertmanager', payload('grafana-firing'))).key).toBe(alert.key);
+  expect((await parsed('grafana', payload('alertmanager-firing'))).alerts).toHaveLength(2);
 });
 
-test('a PagerDuty event of an Alertmanager', () => {
-  const alert = only('pagerduty', payload('pagerduty-alertmanager'));
+test('a PagerDuty event of an Alertmanager', async () => {
+  const alert = await only('pagerduty', payload('pagerduty-alertmanager'));
   expect(alert).toMatchObject({
     key: '6b2b4dd2a1d19b1a5f5bb2ab5d58a23be7d4fa5cbfd0a4b7a58fdf4cd5ef0b39',
     state: 'firing',
@@ -250,8 +253,8 @@ test('a PagerDuty event of an Alertmanager', () => {
   expect(alert).not.toHaveProperty('labels');
 });
 
-test('a PagerDuty event with everything in it', () => {
-  const alert = only('pagerduty', payload('pagerduty-trigger'));
+test('a PagerDuty event with everything in it', async () => {
+  const alert = await only('pagerduty', payload('pagerduty-trigger'));
   expect(alert).toMatchObject({
     name: 'Ping of db-1 is slow',
     severity: 'warning',
@@ -269,15 +272,15 @@ test('a PagerDuty event with everything in it', () => {
   ]);
   // Sent again, it is the same; said otherwise, another.
   const sent = payload('pagerduty-trigger');
-  expect(only('pagerduty', { ...sent, routing_key: 'x' }).key).toBe(alert.key);
-  expect(only('pagerduty', { ...sent, client: 'x' }).key).not.toBe(alert.key);
+  expect((await only('pagerduty', { ...sent, routing_key: 'x' })).key).toBe(alert.key);
+  expect((await only('pagerduty', { ...sent, client: 'x' })).key).not.toBe(alert.key);
 });
 
-test('a PagerDuty event ends or acknowledges by its key alone', () => {
+test('a PagerDuty event ends or acknowledges by its key alone', async () => {
   const resolve = payload('pagerduty-resolve');
-  expect(only('pagerduty', resolve)).toMatchObject({ key: 'db-1/ping', state: 'resolved' });
+  expect(await only('pagerduty', resolve)).toMatchObject({ key: 'db-1/ping', state: 'resolved' });
   const acknowledged = { ...resolve, event_action: 'acknowledge' };
-  expect(only('pagerduty', acknowledged)).toMatchObject({
+  expect(await only('pagerduty', acknowledged)).toMatchObject({
     key: 'db-1/ping',
     state: 'acknowledged',
   });
@@ -298,32 +301,34 @@ test.each([
     { event_action: 'resolve', dedup_key: 'x'.repeat(256) },
     'has 256 characters. The limit is 255.',
   ],
-])('the PagerDuty event %j is refused', (body, message) => {
-  expect(refusal('pagerduty', body)).toContain(message);
+])('the PagerDuty event %j is refused', async (body, message) => {
+  expect(await refusal('pagerduty', body)).toContain(message);
 });
 
-test('a PagerDuty event of Uptime Kuma has a key for each monitor, and one for each certificate', () => {
-  expect(only('pagerduty', payload('pagerduty-kuma'))).toMatchObject({
+test('a PagerDuty event of Uptime Kuma has a key for each monitor, and one for each certificate', async () => {
+  expect(await only('pagerduty', payload('pagerduty-kuma'))).toMatchObject({
     key: 'Uptime Kuma/7',
     severity: 'warning',
   });
   const notice = payload('pagerduty-kuma-certificate');
   const saying = (summary: string) => ({ ...notice, payload: { summary, source: 'x' } });
-  const { key, severity } = only('pagerduty', notice);
+  const { key, severity } = await only('pagerduty', notice);
   expect(key).toMatch(/^notice:/);
   expect(severity).toBe('warning');
   const { summary } = notice.payload as { summary: string };
-  expect(only('pagerduty', saying(summary.replace('14 days', '7 days'))).key).toBe(key);
-  expect(only('pagerduty', saying(summary.replace('shop', 'bank'))).key).not.toBe(key);
-  expect(parsed('pagerduty', saying('[Uptime Kuma Alert] [undefined] Askwatch Testing'))).toEqual({
+  expect((await only('pagerduty', saying(summary.replace('14 days', '7 days')))).key).toBe(key);
+  expect((await only('pagerduty', saying(summary.replace('shop', 'bank')))).key).not.toBe(key);
+  expect(
+    await parsed('pagerduty', saying('[Uptime Kuma Alert] [undefined] Askwatch Testing')),
+  ).toEqual({
     alerts: [],
     truncated: 0,
     note: 'This is a test message from Uptime Kuma: the address works.',
   });
 });
 
-test('an Uptime Kuma message says what is down', () => {
-  expect(only('uptime-kuma', payload('uptime-kuma-down'))).toEqual({
+test('an Uptime Kuma message says what is down', async () => {
+  expect(await only('uptime-kuma', payload('uptime-kuma-down'))).toEqual({
     key: '7',
     state: 'firing',
     name: 'Shop',
@@ -341,8 +346,8 @@ test('an Uptime Kuma message says what is down', () => {
   });
 });
 
-test('an Uptime Kuma message says what is up again', () => {
-  expect(only('uptime-kuma', payload('uptime-kuma-up'))).toEqual({
+test('an Uptime Kuma message says what is up again', async () => {
+  expect(await only('uptime-kuma', payload('uptime-kuma-up'))).toEqual({
     key: '9',
     state: 'resolved',
     name: 'Database',
@@ -357,9 +362,9 @@ test('an Uptime Kuma message says what is up again', () => {
   });
 });
 
-test('an Uptime Kuma message warns of a certificate, whose days make no other alert of it', () => {
+test('an Uptime Kuma message warns of a certificate, whose days make no other alert of it', async () => {
   const sent = payload('uptime-kuma-certificate');
-  const alert = only('uptime-kuma', sent);
+  const alert = await only('uptime-kuma', sent);
   expect(alert).toMatchObject({
     state: 'firing',
     name: 'Shop',
@@ -367,33 +372,33 @@ test('an Uptime Kuma message warns of a certificate, whose days make no other al
     severity: 'warning',
   });
   const msg = String(sent.msg).replace('14', '7');
-  expect(only('uptime-kuma', { ...sent, msg }).key).toBe(alert.key);
+  expect((await only('uptime-kuma', { ...sent, msg })).key).toBe(alert.key);
 });
 
-test('an Uptime Kuma message may say of nothing that goes on', () => {
-  expect(parsed('uptime-kuma', payload('uptime-kuma-test'))).toMatchObject({
+test('an Uptime Kuma message may say of nothing that goes on', async () => {
+  expect(await parsed('uptime-kuma', payload('uptime-kuma-test'))).toMatchObject({
     alerts: [],
     note: 'This is a test message from Uptime Kuma: the address works.',
   });
   const down = payload('uptime-kuma-down');
   for (const status of [2, 3]) {
-    const { alerts, note } = parsed('uptime-kuma', { ...down, heartbeat: { status } });
+    const { alerts, note } = await parsed('uptime-kuma', { ...down, heartbeat: { status } });
     expect(alerts).toEqual([]);
     expect(note).toContain('pending or in maintenance');
   }
 });
 
-test('an Uptime Kuma message is refused without what it needs', () => {
+test('an Uptime Kuma message is refused without what it needs', async () => {
   const down = payload('uptime-kuma-down');
-  const refused = (change: object) => refusal('uptime-kuma', { ...down, ...change });
-  expect(refused({ monitor: null })).toContain('must have “heartbeat” and “monitor”');
-  expect(refused({ monitor: { name: 'x' } })).toBe('“monitor.id” is missing.');
-  expect(refused({ heartbeat: { status: 4 } })).toContain('must be 0 for down or 1 for up');
-  expect(refusal('uptime-kuma', {})).toContain('or “msg”');
+  const refused = async (change: object) => await refusal('uptime-kuma', { ...down, ...change });
+  expect(await refused({ monitor: null })).toContain('must have “heartbeat” and “monitor”');
+  expect(await refused({ monitor: { name: 'x' } })).toBe('“monitor.id” is missing.');
+  expect(await refused({ heartbeat: { status: 4 } })).toContain('must be 0 for down or 1 for up');
+  expect(await refusal('uptime-kuma', {})).toContain('or “msg”');
 });
 
-test('a generic alert of Datadog', () => {
-  const alert = only('generic', payload('generic-datadog'));
+test('a generic alert of Datadog', async () => {
+  const alert = await only('generic', payload('generic-datadog'));
   expect(alert).toMatchObject({
     key: '8473928471',
     state: 'firing',
@@ -413,17 +418,17 @@ test('a generic alert of Datadog', () => {
   });
 });
 
-test('a generic alert of Gatus, Healthchecks and Checkly', () => {
-  expect(only('generic', payload('generic-gatus'))).toMatchObject({
+test('a generic alert of Gatus, Healthchecks and Checkly', async () => {
+  expect(await only('generic', payload('generic-gatus'))).toMatchObject({
     key: 'core/website',
     state: 'resolved',
   });
-  expect(only('generic', payload('generic-healthchecks'))).toMatchObject({
+  expect(await only('generic', payload('generic-healthchecks'))).toMatchObject({
     state: 'firing',
     severity: 'critical',
     startedAtMs: at('2026-11-22T14:02:11Z'),
   });
-  expect(only('generic', payload('generic-checkly'))).toMatchObject({
+  expect(await only('generic', payload('generic-checkly'))).toMatchObject({
     state: 'firing',
     severity: 'warning',
     facts: [
@@ -450,29 +455,31 @@ test.each([
   ['success', 'resolved'],
   ['ALERT_RECOVERY', 'resolved'],
   ['acknowledged', 'acknowledged'],
-])('a generic alert that says %s is %s', (state, expected) => {
-  expect(only('generic', { key: 'a', state }).state).toBe(expected);
+])('a generic alert that says %s is %s', async (state, expected) => {
+  expect((await only('generic', { key: 'a', state })).state).toBe(expected);
 });
 
-test('a generic alert is refused with a state that means nothing, or nothing to know it by', () => {
-  expect(refusal('generic', { key: 'a', state: 'purple' })).toMatch(
+test('a generic alert is refused with a state that means nothing, or nothing to know it by', async () => {
+  expect(await refusal('generic', { key: 'a', state: 'purple' })).toMatch(
     /unknown “state”: “purple”. Use one of: firing, .*resolved/,
   );
-  expect(refusal('generic', { key: 'a', state: 'constructor' })).toContain(
+  expect(await refusal('generic', { key: 'a', state: 'constructor' })).toContain(
     'unknown “state”: “constructor”',
   );
-  expect(refusal('generic', { key: 'a' })).toContain('has no “state”');
-  expect(refusal('generic', { state: 'down', key: '', name: ' ' })).toContain('must have a “key”');
-  expect(refusal('generic', { alerts: [{ key: 'a', state: 'up' }, { key: 'b' }] })).toContain(
+  expect(await refusal('generic', { key: 'a' })).toContain('has no “state”');
+  expect(await refusal('generic', { state: 'down', key: '', name: ' ' })).toContain(
+    'must have a “key”',
+  );
+  expect(await refusal('generic', { alerts: [{ key: 'a', state: 'up' }, { key: 'b' }] })).toContain(
     'alerts[1] has no “state”',
   );
 });
 
-test('a generic alert without a key is known by its name and labels', () => {
+test('a generic alert without a key is known by its name and labels', async () => {
   const sent = { name: 'Backup', labels: { host: 'a' } };
-  const { key } = only('generic', { ...sent, state: 'down' });
-  expect(only('generic', { ...sent, state: 'up' }).key).toBe(key);
-  expect(only('generic', { ...sent, labels: {}, state: 'up' }).key).not.toBe(key);
+  const { key } = await only('generic', { ...sent, state: 'down' });
+  expect((await only('generic', { ...sent, state: 'up' })).key).toBe(key);
+  expect((await only('generic', { ...sent, labels: {}, state: 'up' })).key).not.toBe(key);
 });
 
 describe('a delivery of another kind', () => {
@@ -490,8 +497,8 @@ describe('a delivery of another kind', () => {
       )
       .map(([kind]) => [file, kind, sent, title] as const),
   );
-  test.each(cases)('%s at the address of %s is named', (file, kind, sent, title) => {
-    const message = refusal(kind, payload(file));
+  test.each(cases)('%s at the address of %s is named', async (file, kind, sent, title) => {
+    const message = await refusal(kind, payload(file));
     expect(message).toContain(`This looks like ${title}`);
     expect(message).toContain(`/monitor intake add ${sent}`);
   });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { incidentSummary } from '../../../src/bot/alerts/incident-facts.ts';
-import { draftPostmortem, draftText } from '../../../src/bot/alerts/postmortem.ts';
 import { MAX_PAST } from '../../../src/bot/incidents/watch-state.ts';
+import { draftPostmortem, draftText } from '../../../src/bot/postmortem/postmortem.ts';
 import { reportedFigures } from '../../../src/bot/reports/reported-figures.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { textOf } from '../../helpers/bot.ts';

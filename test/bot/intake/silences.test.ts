@@ -8,13 +8,12 @@ import { systemClock } from '../../../src/bot/shared/clock.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createAlertmanagerClient } from '../../../src/clients/alertmanager.ts';
 import { HIDDEN } from '../../../src/contracts/monitoring-additions.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startFakeAlertmanager } from '../../fakes/alertmanager.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { hasAlertmanager, startAlertmanager } from '../../helpers/intake/real-alertmanager.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const LABELS = { alertname: 'Down "now"', instance: 'db-1\\x', job: 'ä=b,c', password: HIDDEN };
 
@@ -37,9 +36,9 @@ function incident(change: Partial<Incident> = {}): Incident {
 /** A watch that knows an incident whose snoozes are silences at `url`. */
 async function start(url: string, first = incident()) {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const state = await openWatchState(store);
-  await state.update(() => ({ known: [], learnt: true, shortLooks: 0, alerts: [first] }));
+  await state.update(() => ({ known: [], isLearned: true, shortLists: 0, alerts: [first] }));
   const lives: Array<{ stop(): Promise<void> }> = [];
   let wake = () => {};
   function live() {

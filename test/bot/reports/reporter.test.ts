@@ -263,7 +263,7 @@ test('a closed channel keeps only its newest report', async () => {
 
 test('a report that is stored already, or an earlier one, changes nothing', () => {
   const card: Card = { tone: 'good', title: 'Daily report', parts: [] };
-  const nothing = { known: [], learnt: true, shortLooks: 0, alerts: [] };
+  const nothing = { known: [], isLearned: true, shortLists: 0, alerts: [] };
   const one = withReport(nothing, { place: 'slack:C1', dueMs: 5, card, nowMs: 6 });
   expect(withReport(one, { place: 'slack:C1', dueMs: 5, card, nowMs: 7 })).toBe(one);
   expect(withReport(one, { place: 'slack:C1', dueMs: 4, card, nowMs: 7 })).toBe(one);

@@ -21,28 +21,28 @@ import { startAlertmanager, type ToldAlert } from './real-alertmanager.ts';
 import { startBlackbox } from './real-blackbox.ts';
 import { startWebhookRelay } from './webhook-relay.ts';
 
-/** More within a quarter of an hour are told in another way. */
+/** Outages of one site in a quarter of an hour. With more, the bot reports it as flapping. */
 const MAX_OUTAGES = 2;
 
-/** Alerts of which Alertmanager sends those together that change together. */
+/** Number of alerts in a group. Alertmanager sends changes within a group in one delivery. */
 const GROUP = 5;
 
 /** Addresses that are probed at a time, and how long a rule waits between two rounds. */
 const TOGETHER = 5;
 const ROUND_MS = 1_000;
 
-/** How long Prometheus lets an alert fire without another word of it. */
+/** Time after which Alertmanager resolves an alert that Prometheus doesn't repeat. */
 const LEASE_MS = 120_000;
 
 /** A site, the alert about it, and what truly became of it. */
 interface WatchedSite extends WatchedMonitor {
-  /** Of the outage that goes on or was last; absent before the first. */
+  /** Alert of the current or latest outage; absent before the first. */
   alert?: ToldAlert;
 }
 
-/** How much is done, for how long, and how often the program is killed. */
+/** Size of the storm: sites, duration and kills. */
 export interface StormSize {
-  /** How many alerts each channel hears, by an intake of its own: of many, some are told together. */
+  /** Number of alerts for each channel, which has its own intake. Channels with many get some of them grouped. */
   teams: readonly number[];
   lastsMs: number;
   /** It is killed once in each such time, at any moment of it. */
@@ -50,8 +50,8 @@ export interface StormSize {
 }
 
 /**
- * A real Alertmanager tells the built program of sites that a real blackbox_exporter finds down and up, while the program is killed
- * with -9 again and again; then it is let be, and everything is expected to be told once, in order, and true at the end.
+ * A real Alertmanager delivers alerts about sites that a real blackbox_exporter finds down and up, while the program is killed with -9
+ * repeatedly. Expects every outage to be posted once, in order, and the final messages to be true.
  */
 export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Promise<void> {
   const random = createRandom(seed());
@@ -89,7 +89,7 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
     }),
   );
 
-  /** Whether Askwatch has acknowledged how a site is. */
+  /** Returns true if Askwatch has acknowledged the present state of a site. */
   function isTold({ name, isDown, alert, outages }: WatchedSite): boolean {
     if (outages === 0) return true;
     const heard = relay.acknowledged.get(name);
@@ -106,7 +106,7 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
     else down.delete(`/${site.name}`);
   };
 
-  /** What a rule of Prometheus does each time: it asks the exporter, and tells what fires and what no longer does. */
+  /** Evaluates the rule as Prometheus does: asks the exporter and sends alerts that fire or are resolved. */
   async function evaluate() {
     for (let from = 0; from < watched.length; from += TOGETHER) {
       await Promise.all(
@@ -136,7 +136,7 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
       await pause(ROUND_MS);
     }
   })();
-  // Whoever waits for it hears of what it throws.
+  // The caller that awaits it gets its error.
   ruling.catch(() => {});
 
   let kills = 0;
@@ -144,7 +144,7 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
     await life.kill();
     kills += 1;
     platform.killed();
-    // What it had sent is read before the next life begins.
+    // Requests already sent are read before the program starts again.
     for (let turns = 0; turns < 10; turns += 1) await turn();
     life = await startAskwatch(options);
   }
@@ -248,7 +248,7 @@ function alertOf({ name, team }: WatchedSite, nowMs: number): ToldAlert {
 
 const utc = (ms: number) => new Date(ms).toISOString();
 
-/** Whether the message of one alert said again that it goes on after it had said that it is over. */
+/** Returns true if an alert's message showed the outage as ongoing after it had shown it as over. */
 function isOutOfOrder({ titles }: AlertMessage): boolean {
   if (!titles.every((title) => title.startsWith('Site'))) return false;
   const over = titles.findIndex((title) => !goesOn(title));

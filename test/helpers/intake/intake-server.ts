@@ -1,16 +1,17 @@
 import { onTestFinished } from 'vitest';
-import { addIntakeRoutes } from '../../../src/app/intake-routes.ts';
+import { addIntakeRoutes } from '../../../src/app/features/intake-routes.ts';
+import { intakeOf } from '../../../src/bot/intake/intake.ts';
 import { createIntakes } from '../../../src/bot/intake/intakes.ts';
-import type { IntakeKind } from '../../../src/bot/intake/reported-alert.ts';
 import type { Platform } from '../../../src/bot/platform.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { IntakeKind } from '../../../src/contracts/intake-kinds.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createScriptedPlatform } from '../bot/scripted-platform.ts';
 import { startTestBot, type TestBotOptions } from '../bot.ts';
 import { post, runningServer } from '../http/running-server.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 
 export const OPS: Place = { platform: 'slack', channel: 'C1' };
 
@@ -19,7 +20,7 @@ export async function openIntakeServer(
   options: Omit<TestBotOptions, 'store' | 'intakes'> & {
     kind?: IntakeKind;
     platforms?: readonly Platform[];
-    /** What stands before the store. */
+    /** Wraps the store, so that a test can make it fail. */
     over?: (store: Store) => Store;
     trustedProxies?: readonly string[];
   } = {},
@@ -27,14 +28,15 @@ export async function openIntakeServer(
   const { kind = 'alertmanager', platforms, over = (store) => store, trustedProxies } = options;
   const folder = options.folder ?? (await temporaryFolder());
   const { log } = recordingLog();
-  const own = await openLowdbStore({ folder, log });
+  const own = await openTestStore({ folder, log });
   const store = over(own);
   const intakes = await createIntakes(store);
   const { intake, token } = await intakes.add(OPS, { kind, name: 'Production', by: 'Amy' });
   const running = await startTestBot({ ...options, store, intakes });
   const slack = createScriptedPlatform('slack');
   await running.bot.start(platforms ?? [slack]);
-  const server = await runningServer((kit) => addIntakeRoutes(kit, () => running.bot.intake), {
+  const receiver = intakeOf(running.bot).intake;
+  const server = await runningServer((kit) => addIntakeRoutes(kit, () => receiver), {
     trustedProxies,
   });
   async function stop() {
@@ -43,7 +45,7 @@ export async function openIntakeServer(
   }
   onTestFinished(stop);
   return {
-    ...{ ...running, folder, store, intakes, intake, token, slack, stop },
+    ...{ ...running, folder, store, intakes, intake, receiver, token, slack, stop },
     ...{ ask: server.ask, sendRaw: server.sendRaw, url: server.url, httpLines: server.lines },
     /** Delivers to the path of the intake. */
     deliver: (body: unknown, path = `/hooks/${kind}/${token}`) => server.ask(path, post(body)),

@@ -8,10 +8,10 @@ import { isInstalled, startProgram } from './real-program.ts';
 /** Debian's package `prometheus-alertmanager`. */
 const PROGRAM = '/usr/bin/prometheus-alertmanager';
 
-/** Whether tests with a real Alertmanager run here; in CI they must. */
+/** True if Alertmanager is installed. CI must have it. */
 export const hasAlertmanager = isInstalled(PROGRAM);
 
-/** It tells nobody of anything. */
+/** Configuration without notifications. */
 const SILENT = 'route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n';
 
 const Silences = z.array(
@@ -27,7 +27,7 @@ const Silences = z.array(
   }),
 );
 
-/** An alert as Prometheus tells of it. Source: Alertmanager's `POST /api/v2/alerts`. */
+/** An alert as Prometheus sends it. Source: Alertmanager's `POST /api/v2/alerts`. */
 export interface ToldAlert {
   labels: Record<string, string>;
   annotations?: Record<string, string>;

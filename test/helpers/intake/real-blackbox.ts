@@ -7,7 +7,7 @@ import { isInstalled, startProgram } from './real-program.ts';
 /** Debian's package `prometheus-blackbox-exporter`. */
 const PROGRAM = '/usr/bin/prometheus-blackbox-exporter';
 
-/** Whether tests with a real blackbox_exporter run here; in CI they must. */
+/** True if blackbox_exporter is installed. CI must have it. */
 export const hasBlackbox = isInstalled(PROGRAM);
 
 const CONFIG = {
@@ -25,7 +25,7 @@ export async function startBlackbox() {
   const args = [`--config.file=${file}`, `--web.listen-address=${address}`];
   await startProgram(PROGRAM, args, `${url}/-/healthy`);
   return {
-    /** What its metric `probe_success` says of an address. */
+    /** Returns the metric `probe_success` for an address. */
     async succeeds(target: string): Promise<boolean> {
       const answer = await fetch(
         `${url}/probe?${new URLSearchParams({ module: 'http_2xx', target })}`,

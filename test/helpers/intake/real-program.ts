@@ -5,8 +5,7 @@ import { onTestFinished } from 'vitest';
 import { eventually } from '../eventually.ts';
 
 /**
- * Whether tests with a program of a Debian package run here: where it is missing they are skipped, which is told, and in CI they
- * fail.
+ * Returns true if a program of a Debian package is installed. Tests without it are skipped with a message; in CI they fail.
  */
 export function isInstalled(program: string): boolean {
   const isHere = existsSync(program);

@@ -16,7 +16,7 @@ export const PRODUCTION: IntakeDelivery['intake'] = {
   place: 'slack:C1',
 };
 
-/** What a sender says of an alert; it fires since `START` unless something else is said. */
+/** An alert as its sender reports it; it fires since `START` unless `changed` says otherwise. */
 export const said = (key: string, changed: Partial<ReportedAlert> = {}): ReportedAlert => ({
   ...{ key, state: 'firing', name: `Alert ${key}`, severity: 'critical', startedAtMs: START },
   ...{ facts: [], links: [] },
@@ -89,7 +89,7 @@ export function reportedWorld(settings: ChannelSettings = {}) {
     reported: () => watching?.reported ?? [],
     all,
     open: () => all().filter(({ endedAtMs }) => endedAtMs === undefined),
-    /** What stands over each message, oldest first, as if all had been told at once. */
+    /** Titles of all messages, oldest first. */
     titles: () =>
       (watching?.alerts ?? [])
         .filter(({ deliveries }) => deliveries.length > 0)

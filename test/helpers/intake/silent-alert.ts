@@ -3,38 +3,44 @@ import { reportedId } from '../../../src/bot/incidents/watch-state.ts';
 import { createIntakes } from '../../../src/bot/intake/intakes.ts';
 import { type Place, placeKey } from '../../../src/bot/shared/place.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 
-/** A folder in which an alert of an intake of this place fires that was not heard of for very long. */
+/** Creates a data folder with a firing alert of this place's intake whose sender has long been silent. */
 export async function folderWithSilentAlert(place: Place): Promise<string> {
   const folder = await temporaryFolder();
-  const store = await openLowdbStore({ folder, log: recordingLog().log });
+  const store = await openTestStore({ folder, log: recordingLog().log });
   const intakes = await createIntakes(store);
   const { intake } = await intakes.add(place, { kind: 'generic', name: 'Production', by: 'Amy' });
   const state = await openWatchState(store);
-  const heardAtMs = Date.now() - 86_400_000;
+  const lastReportAtMs = Date.now() - 86_400_000;
   const id = reportedId(intake.id, 'queue');
   const key = placeKey(place);
   await state.update(() => ({
-    ...{ known: [], learnt: true, shortLooks: 0 },
+    ...{ known: [], isLearned: true, shortLists: 0 },
     alerts: [
       {
-        ...{ kind: 'incident', id: 'silent-1', version: 1, openedAtMs: heardAtMs, monitorId: id },
+        ...{
+          kind: 'incident',
+          id: 'silent-1',
+          version: 1,
+          openedAtMs: lastReportAtMs,
+          monitorId: id,
+        },
         ...{ name: 'Queue', target: 'Production', checkType: 'ALERT', status: 'FIRING' },
         ...{
-          startedAtMs: heardAtMs,
+          startedAtMs: lastReportAtMs,
           intake: intake.id,
           deliveries: [newDelivery(key, 'silent-1')],
         },
-        reported: { place: key, facts: [], links: [], silentSinceMs: heardAtMs },
+        reported: { place: key, facts: [], links: [], silentSinceMs: lastReportAtMs },
       },
     ],
     reported: [
       {
         ...{ id, intake: intake.id, place: key, key: 'queue', name: 'Queue', status: 'FIRING' },
-        ...{ startedAtMs: heardAtMs, heardAtMs },
+        ...{ startedAtMs: lastReportAtMs, lastReportAtMs },
       },
     ],
   }));

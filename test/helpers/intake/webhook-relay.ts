@@ -14,13 +14,13 @@ const Delivery = z.object({
   ),
 });
 
-/** What Askwatch has acknowledged of an alert last. */
+/** The latest state of an alert that Askwatch acknowledged. */
 interface Acknowledged {
   status: 'firing' | 'resolved';
   startsAtMs: number;
 }
 
-/** Deliveries of which one may come a second time, late. */
+/** Deliveries kept, so that one of them can be repeated late. */
 const MAX_KEPT = 50;
 
 /**
@@ -31,7 +31,7 @@ export async function startWebhookRelay(askwatchUrl: () => string, random: () =>
   const acknowledged = new Map<string, Acknowledged>();
   const counts = { passed: 0, acknowledged: 0, refused: 0, unanswered: 0, late: 0, alerts: 0 };
   const kept: Array<{ path: string; body: string }> = [];
-  /** What Askwatch answered that was no 2xx and no sign that it is away or busy. */
+  /** Answers that are neither 2xx nor a sign that Askwatch is down or busy. */
   const strange: string[] = [];
 
   function note(body: string) {

@@ -4,7 +4,7 @@ import {
   differences,
   fingerprint,
   functionName,
-} from '../../../../src/bot/tools/others/definition.ts';
+} from '../../../../src/bot/tool-servers/definition.ts';
 
 const LOOK: Definition = {
   description: 'Looks.',

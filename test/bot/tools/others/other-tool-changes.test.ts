@@ -14,7 +14,7 @@ import {
   startBotWithTools,
   untilOffered,
 } from '../../../helpers/bot/other-tools.ts';
-import { CHANNEL, cardOf, readAnswer, type TestBot, textOf } from '../../../helpers/bot.ts';
+import { cardOf, readAnswer, type TestBot, textOf } from '../../../helpers/bot.ts';
 import { eventually } from '../../../helpers/eventually.ts';
 import { temporaryFolder } from '../../../helpers/temporary-folder.ts';
 
@@ -62,25 +62,12 @@ async function propose(bot: TestBot, input: object, person: Invocation['person']
   return { card: end.cards?.[0], told, steps };
 }
 
-let presses = 0;
-
-function press(
-  bot: TestBot,
+const press = (
+  { press: pressAt }: TestBot,
   card: Card | undefined,
   label: string,
   more: Partial<Invocation> = {},
-) {
-  const action = card?.actions?.find((one) => one.label === label);
-  if (!action) throw new Error(`There is no button ${label}.`);
-  presses += 1;
-  const { command, values } = action;
-  const id = `press:${presses}`;
-  return bot.bot.dispatch({
-    ...{ id, request: { command, values }, place: CHANNEL, thread: 't1', person: ADA },
-    pressed: 'm1',
-    ...more,
-  });
-}
+) => pressAt(card, label, { thread: 't1', person: ADA, pressed: 'm1', ...more });
 
 const done = async (...of: Parameters<typeof press>) => textOf(cardOf(await press(...of)));
 
@@ -131,16 +118,6 @@ test('a change is called once, for the person who asked, exactly as its card sho
   );
 });
 
-test('a person without the right gets no card', async () => {
-  const server = await startToolServer({ tools: [CREATE] });
-  const bot = await start(server);
-  const { card, told } = await propose(bot, { title: 'a' }, { id: 'U3', name: 'Cy' });
-  expect(card).toBeUndefined();
-  expect(told).toMatch(
-    /Only people who can manage .* can use tools from other servers that change something/,
-  );
-});
-
 test('an input that no card can show whole is not proposed', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const bot = await start(server);
@@ -184,7 +161,7 @@ test('a tool that has changed since the proposal is not called', async () => {
     /create from issues cannot be called\. It has changed,/,
   );
   expect(server.calls).toEqual([]);
-  // Nothing was sent, so the same press works once the definition is back.
+  // The call was not sent, so the button works once the definition is back.
   server.offer.tools = [CREATE];
   expect(await done(bot, card, 'Call', { pressed: 'm9' })).toContain(
     'create from issues was called',
@@ -220,24 +197,6 @@ test.each<[string, Misbehave, RegExp]>([
     /^Unclear whether create from issues was done\nissues did not answer within 0\.5 s\. Check there/,
   ],
   [
-    'dies in mid-answer',
-    (_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.write('{');
-      setTimeout(() => response.destroy(), 5);
-      return true;
-    },
-    /^Unclear whether create from issues was done\nissues lost its connection/,
-  ],
-  [
-    'fails',
-    (_, response) => {
-      response.writeHead(502).end();
-      return true;
-    },
-    /^Unclear whether create from issues was done\nissues answered with status 502/,
-  ],
-  [
     'refuses',
     (_, response) => {
       response.writeHead(403).end();
@@ -254,18 +213,6 @@ test.each<[string, Misbehave, RegExp]>([
   expect(server.messages.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
 });
 
-test('a card shows a failure that a tool reports', async () => {
-  const server = await startToolServer({
-    tools: [CREATE],
-    call: () => ({ content: [{ type: 'text', text: 'The title is empty.' }], isError: true }),
-  });
-  const bot = await start(server);
-  const { card } = await propose(bot, {});
-  expect(await done(bot, card, 'Call')).toMatch(
-    /^create from issues reported an error[\s\S]*The title is empty\./,
-  );
-});
-
 test('a call that a dead process began is not made again', async () => {
   const server = await startRawToolServer(
     onCall(() => true),
@@ -280,13 +227,10 @@ test('a call that a dead process began is not made again', async () => {
   const { card } = await propose(bot, { title: 'a' });
   void press(bot, card, 'Call');
   await eventually(() => server.messages.some(({ method }) => method === 'tools/call'));
-  // The press of a process that died is another one's to do.
-  const id = card?.actions?.[0]?.values.proposal ?? '';
-  const again = bot.bot.dispatch({
-    ...{ id: 'goes on', place: CHANNEL, thread: 't1', person: ADA },
-    request: { command: 'proposal confirm', values: { proposal: id } },
-  });
-  expect(textOf(cardOf(await again))).toContain('This was started before and interrupted');
+  // After the process died, its claim of the press is free.
+  expect(await done(bot, card, 'Call', { pressed: undefined })).toContain(
+    'This was started before and interrupted',
+  );
   expect(server.messages.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
 });
 

@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { ListEntry, ToolServer, ToolServerHealth } from '../../../clients/tool-server.ts';
-import { orAborted, orLate } from '../../../contracts/or-aborted.ts';
-import { type Card, textCard } from '../../shared/card.ts';
-import { CommandError } from '../../shared/errors.ts';
-import { type Place, placeKey } from '../../shared/place.ts';
-import { counted } from '../../shared/text-format.ts';
-import { asOf, type Tool, tool, type WriteContext } from '../tool.ts';
+import type { ToolServer } from '../../clients/tool-server.ts';
+import type { ToolServerHealth } from '../../clients/tool-server-breaker.ts';
+import type { ListEntry } from '../../clients/tool-server-values.ts';
+import { orAborted, orLate } from '../../contracts/or-aborted.ts';
+import { type Card, codePart, textCard, textPart } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { hasPlace, type Place } from '../shared/place.ts';
+import { counted } from '../shared/text-format.ts';
+import { asOf, type Tool, type ToolOffer, tool, type WriteContext } from '../tools/tool.ts';
 import { changeOfOthers, type OtherDraft, requireShown } from './change-of-others.ts';
 import { type Definition, definitionIn, fingerprint, functionName } from './definition.ts';
 import { changeId, type Pin, type PinStore } from './pins.ts';
@@ -19,12 +21,6 @@ export interface OtherServer {
   writes: readonly string[] | undefined;
   /** All channels if undefined. */
   channels: readonly Place[] | undefined;
-}
-
-/** `missing` names tools that are unavailable, in parts of a sentence. */
-export interface ToolOffer {
-  tools: Tool[];
-  missing: string[];
 }
 
 /**
@@ -122,7 +118,7 @@ export class KnownServer {
 
   isFor(place: Place): boolean {
     const { channels } = this.server;
-    return channels?.some((one) => placeKey(one) === placeKey(place)) ?? true;
+    return channels === undefined || hasPlace(channels, place);
   }
 
   /** The tools that can be called now. Waits for no server. */
@@ -163,13 +159,10 @@ export class KnownServer {
         "a change by a server's tool failed",
       );
       const { name: errorName, message } = error as Error;
-      return errorName === 'UnknownOutcomeError'
-        ? textCard(
-            'warning',
-            `Unclear whether ${what} was done`,
-            `${message} Check there before you ask again.`,
-          )
-        : textCard('warning', `${what} was not done`, `${message} Ask again later.`);
+      const isUnclear = errorName === 'UnknownOutcomeError';
+      const title = isUnclear ? `Unclear whether ${what} was done` : `${what} was not done`;
+      const advice = isUnclear ? 'Check there before you ask again.' : 'Ask again later.';
+      return textCard('warning', title, `${message} ${advice}`);
     }
   }
 
@@ -185,12 +178,7 @@ export class KnownServer {
       name: this.name,
       address: client.address,
       health: client.health(),
-      tools: tools.map((name) =>
-        this.toolState(
-          name,
-          pins.find((pin) => pin.tool === name),
-        ),
-      ),
+      tools: tools.map((name) => this.toolState(name, pins)),
       others: this.listing?.others ?? [],
       channels,
     };
@@ -215,21 +203,16 @@ export class KnownServer {
       isPartial,
       atMs: performance.now(),
     };
-    const { log, name: server } = this;
-    if (seen.length > 0)
-      log.info({ server, tools: seen }, 'saw tools of a server for the first time');
-    if (back.length > 0) {
-      log.info(
-        { server, tools: back },
-        'tools of a server changed back to their accepted definitions',
-      );
-    }
-    if (changed.length > 0) {
-      log.warn(
-        { server, tools: changed },
-        'tools of a server changed; they are off until someone accepts the changes in /askwatch tools',
-      );
-    }
+    const note = (level: 'info' | 'warn', names: string[], text: string) => {
+      if (names.length > 0) this.log[level]({ server: this.name, tools: names }, text);
+    };
+    note('info', seen, 'saw tools of a server for the first time');
+    note('info', back, 'tools of a server changed back to their accepted definitions');
+    note(
+      'warn',
+      changed,
+      'tools of a server changed; they are off until someone accepts the changes in /askwatch tools',
+    );
   }
 
   /** Explains why a tool can't be called, by the last list; `undefined` if it can. */
@@ -287,7 +270,7 @@ export class KnownServer {
   private writingTool({ tool: name, definition }: Pin): Tool {
     const mark = fingerprint(definition);
     return {
-      ...changeOfOthers,
+      ...changeOfOthers((draft, context) => this.carryOut(draft, context)),
       prepare: async (input, { signal }) => {
         requireShown(input);
         await this.explained(signal, () =>
@@ -346,14 +329,12 @@ export class KnownServer {
     return {
       tone: isError ? 'warning' : 'good',
       title: isError ? `${what} reported an error` : `${what} was called`,
-      parts: [
-        { kind: 'text', text: words },
-        { kind: 'code', text: text.slice(0, MAX_CARD) || '(nothing)' },
-      ],
+      parts: [textPart(words), codePart(text.slice(0, MAX_CARD) || '(nothing)')],
     };
   }
 
-  private toolState(name: string, pin: Pin | undefined): ToolState {
+  private toolState(name: string, pins: readonly Pin[]): ToolState {
+    const pin = pins.find((one) => one.tool === name);
     const why = this.whyOff(name, pin);
     const isWrite = pin !== undefined && this.isWrite(name, pin.definition);
     const id = pin && changeId(this.name, pin);

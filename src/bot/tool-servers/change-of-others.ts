@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { CommandError } from '../../shared/errors.ts';
-import type { Right } from '../../shared/rights.ts';
-import { writingTool } from '../tool.ts';
+import type { Card } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { mayManage } from '../shared/rights.ts';
+import { type WriteContext, writingTool } from '../tools/tool.ts';
 
 /** A proposed call of another server's tool. */
 export const OtherDraft = z.object({
@@ -13,42 +14,36 @@ export const OtherDraft = z.object({
 });
 export type OtherDraft = z.infer<typeof OtherDraft>;
 
-const right: Right = {
-  setting: 'mayManage',
-  over: 'shared',
-  to: 'use tools from other servers that change something',
-};
-
 /** Characters of an input: the card shows all of it, on every platform. */
 const MAX_SHOWN = 2_500;
 
 /** The proposal for any tool of another server. Its card and its effect depend only on the stored draft. */
-export const changeOfOthers = writingTool({
-  name: 'call_other_tool',
-  title: 'Call a tool from another server',
-  description: 'Calls a tool from another server that may change something there.',
-  right,
-  // Unknown, so it is shown as dangerous.
-  isDestructive: true,
-  input: z.looseObject({}),
-  draft: OtherDraft,
-  prepare() {
-    throw new Error('This is offered only as a tool from a server.');
-  },
-  summary: ({ server, tool, input }) => ({
-    title: `Call ${tool} from ${server}?`,
-    facts: [
-      { label: 'Server', value: server },
-      { label: 'Tool', value: tool },
-    ],
-    code: shownInput(input),
-    confirm: 'Call',
-  }),
-  async carryOut(draft, context) {
-    if (!context.others) throw new CommandError('No tools from other servers are set up here.');
-    return await context.others.carryOut(draft, context);
-  },
-});
+export const changeOfOthers = (
+  carryOut: (draft: OtherDraft, context: WriteContext) => Promise<Card>,
+) =>
+  writingTool({
+    name: 'call_other_tool',
+    title: 'Call a tool from another server',
+    description: 'Calls a tool from another server that may change something there.',
+    right: mayManage('use tools from other servers that change something'),
+    // Unknown, so it is shown as dangerous.
+    isDestructive: true,
+    input: z.looseObject({}),
+    draft: OtherDraft,
+    prepare() {
+      throw new Error('This is offered only as a tool from a server.');
+    },
+    summary: ({ server, tool, input }) => ({
+      title: `Call ${tool} from ${server}?`,
+      facts: [
+        { label: 'Server', value: server },
+        { label: 'Tool', value: tool },
+      ],
+      code: shownInput(input),
+      confirm: 'Call',
+    }),
+    carryOut,
+  });
 
 /** Throws a `CommandError` if a card can't show the whole input. */
 export function requireShown(input: Record<string, unknown>): void {

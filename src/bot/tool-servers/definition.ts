@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { ListedTool } from '../../../clients/tool-server.ts';
+import type { ListedTool } from '../../clients/tool-server-values.ts';
 
 /** The parts of another server's tool that models and people rely on. */
 export const Definition = z.object({

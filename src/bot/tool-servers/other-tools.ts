@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Store } from '../../../store/store.ts';
-import type { Card } from '../../shared/card.ts';
-import { CommandError } from '../../shared/errors.ts';
-import type { Place } from '../../shared/place.ts';
-import type { Tool, WriteContext } from '../tool.ts';
-import { OtherDraft } from './change-of-others.ts';
-import { KnownServer, type OtherServer, type ServerState, type ToolOffer } from './known-server.ts';
+import type { Store } from '../../store/store.ts';
+import { serviceOf } from '../commands/open-features.ts';
+import { CommandError } from '../shared/errors.ts';
+import type { Place } from '../shared/place.ts';
+import type { Tool, ToolOffer } from '../tools/tool.ts';
+import { changeOfOthers } from './change-of-others.ts';
+import { KnownServer, type OtherServer, type ServerState } from './known-server.ts';
 import { createPins } from './pins.ts';
 
 /** Time between two lists of a server, and after its first failure. */
@@ -18,8 +18,11 @@ const MAX_OFFERED = 100_000;
 
 export type OtherTools = ReturnType<typeof createOtherTools>;
 
+export const otherToolsOf = serviceOf<OtherTools>('tool-servers');
+
 /**
- * The tools of other people's servers. A tool keeps its first definition until someone accepts another one; see `ToolState`. Lists are read in the background: no question waits for them.
+ * Tools from other people's MCP servers. A tool keeps its first definition until someone accepts a change; see `ToolState`.
+ * Lists are read in the background, so no question waits for them.
  */
 export function createOtherTools(options: {
   servers: readonly OtherServer[];
@@ -31,6 +34,15 @@ export function createOtherTools(options: {
   const pins = createPins(store);
   const servers = options.servers.map((one) => new KnownServer(one, { pins, log }));
   const stopping = new AbortController();
+
+  /** Does what a card showed, once. Throws a `CommandError` if nothing was sent. */
+  const change = changeOfOthers(async (draft, context) => {
+    const server = servers.find((one) => one.name === draft.server);
+    if (!server || !context.place || !server.isFor(context.place)) {
+      throw new CommandError(`${draft.server} is no longer set up here. Nothing was done.`);
+    }
+    return await server.carryOut(draft, context);
+  });
 
   return {
     /** Starts to read the servers' lists. */
@@ -56,15 +68,8 @@ export function createOtherTools(options: {
       }
       return offer;
     },
-    /** Does what a card showed, once. Throws a `CommandError` if nothing was sent. */
-    async carryOut(stored: Record<string, unknown>, context: WriteContext): Promise<Card> {
-      const draft = OtherDraft.parse(stored);
-      const server = servers.find((one) => one.name === draft.server);
-      if (!server || !context.place || !server.isFor(context.place)) {
-        throw new CommandError(`${draft.server} is no longer set up here. Nothing was done.`);
-      }
-      return await server.carryOut(draft, context);
-    },
+    /** The tool of a proposal; names from servers have two underscores. */
+    writingTool: (name: string) => (name.includes('__') ? change : undefined),
     states: async (): Promise<ServerState[]> =>
       await Promise.all(servers.map((server) => server.state())),
     /** Accepts a change for all processes; `undefined` if it is outdated. */

@@ -1,9 +1,9 @@
-import type { AlertIntake, IntakeAnswer } from '../bot/intake/intake.ts';
-import { MAX_BODY_BYTES } from '../bot/intake/read-body.ts';
-import { createBodyReader } from '../http/body-reader.ts';
-import { clientKeyOf } from '../http/client-address.ts';
-import type { ServerKit } from '../http/server.ts';
-import type { HttpReply, HttpRequest } from '../http/server-types.ts';
+import type { AlertIntake, IntakeAnswer } from '../../bot/intake/intake.ts';
+import { MAX_BODY_BYTES } from '../../bot/intake/read-body.ts';
+import { createBodyReader } from '../../http/body-reader.ts';
+import { clientKeyOf } from '../../http/client-address.ts';
+import type { ServerKit } from '../../http/server.ts';
+import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 
 /** Deliveries that are being received, or wait to be stored; intakes share this. */
 const DELIVERIES = { roomBytes: 48 * 1024 * 1024, timeMs: 30_000 };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { CollectionDeclaration, Store } from '../../../store/store.ts';
+import type { CollectionDeclaration, Store } from '../../store/store.ts';
 import { Definition, fingerprint } from './definition.ts';
 
 /** A tool's callable definition: the first one, or a later one that a person accepted. */

@@ -4,7 +4,7 @@ import { CommandError } from '../shared/errors.ts';
 import { QUESTION_ABOUT } from '../shared/people-messages.ts';
 import { command, optionalText } from './command.ts';
 
-/** What people choose from the menu of a message, and where the form that it opens begins. */
+/** Entry in the menu of a message, which opens a form. */
 export const ASK_ABOUT = {
   label: 'Ask about this message',
   /** Source: Slack docs, "Reference: App manifest", "features.shortcuts". */
@@ -14,13 +14,13 @@ export const ASK_ABOUT = {
 
 const DEFAULT = 'default';
 
-/** Asks about a message that somebody chose, `Invocation.about`, as `/ask` asks. */
+/** Asks about the message in `Invocation.about`. */
 export const askAboutCommand = command({
   name: 'ask about',
   summary: ASK_ABOUT.summary,
   right: 'anyone',
   input: z.object({
-    // The longest that a form of Slack's takes.
+    // Source: Slack docs, "Plain-text input element", `max_length`.
     question: optionalText(3_000, 'What you want to know; default: an explanation or summary'),
     model: optionalText(200, 'A model from /askwatch models'),
     private: z
@@ -34,9 +34,9 @@ export const askAboutCommand = command({
     inputs: () => ['question', 'model', 'private'],
     long: ['question'],
     async begin({ channelDefaults, catalog, place }) {
-      // Who gets no list of models gets the one of the channel.
-      const known = await catalog.models().catch(() => []);
-      const names = chatModels(known)
+      // Without the catalog, the channel's model can still answer.
+      const models = await catalog.models().catch(() => []);
+      const names = chatModels(models)
         .filter(isServed)
         .map(({ id }) => id);
       const { model: own } = await channelDefaults.of(place);
@@ -44,7 +44,7 @@ export const askAboutCommand = command({
       return {
         values: { model: DEFAULT, private: 'no' },
         choices: { model: [DEFAULT, ...names] },
-        ...(standard && { hints: { model: `default is ${standard.id} here` } }),
+        hints: standard && { model: `default is ${standard.id} here` },
       };
     },
   },

@@ -4,7 +4,7 @@ import { toEveryone } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
 import { attachedFile, command, optionalText, requiredText } from './command.ts';
 
-/** `/ask`: a question, answered in a thread as it is generated, or a note for the incident over that thread. */
+/** A question, or in the thread of an alert a note for its incident. */
 export const askCommand = command({
   name: 'ask',
   summary: 'Ask a question; the answer opens a thread where you can continue',
@@ -21,8 +21,8 @@ export const askCommand = command({
     { question, model, private: only, file },
     { ask, handling, incidents, invocation, person },
   ) {
-    const { place, thread, about, around, files: beside = [] } = invocation;
-    const files = [...(file ? [file] : []), ...beside];
+    const { place, thread, about, around, files: attached = [] } = invocation;
+    const files = [...(file ? [file] : []), ...attached];
     const text = noteIn(question);
     if (text !== undefined && thread !== undefined) {
       const by = shortened(person.name, 80);
@@ -30,7 +30,11 @@ export const askCommand = command({
         return toEveryone(notedCard(text));
       }
     }
-    const among = { about: about && [about], around, ...(files.length > 0 && { files }) };
-    return ask.answer({ handling, question, model, private: only, place, person, ...among });
+    return ask.answer({
+      ...{ handling, question, model, private: only, place, person },
+      about: about && [about],
+      around,
+      files: files.length > 0 ? files : undefined,
+    });
   },
 });

@@ -7,28 +7,29 @@ import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker, toEveryone } from '../shared/invocation.ts';
 import { placeKey } from '../shared/place.ts';
+import { mayManage } from '../shared/rights.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
 import { type Call, command, optionalText } from './command.ts';
 
-/** What takes a channel's own choice back. */
+/** Removes the channel's own setting. */
 const DEFAULT = 'default';
-/** What shows it, as nothing does where nothing opens no form. */
+/** Shows the setting, as no value does where that opens a form. */
 const SHOW = 'show';
 
 const isWord = (text: string, word: string) => text.trim().toLowerCase() === word;
 
-/** Whether it is to be set; without a value, or with the word for it, it is only shown. */
 const isSet = (value: string | undefined): value is string =>
   value !== undefined && !isWord(value, SHOW);
 
-/** `/askwatch model`: the model that answers in this channel when none is named. */
+const setting = (title: string, text: string) => toAsker(textCard('info', title, text));
+
+const changed = (title: string, text: string) => toEveryone(textCard('good', title, text));
+
 export const modelCommand = command({
   name: 'askwatch model',
   summary: 'Show or set the model that answers in this channel',
   right: {
-    setting: 'mayManage',
-    over: 'place',
-    to: "choose this channel's model",
+    ...mayManage("choose this channel's model", 'place'),
     when: ({ model }) => isSet(model),
   },
   input: z.object({
@@ -45,15 +46,15 @@ export const modelCommand = command({
     required: ['model'],
     async begin({ channelDefaults, catalog, place }) {
       const { model: own } = await channelDefaults.of(place);
-      const known = chatModels(await catalog.models());
-      const names = known.filter((one) => isServed(one) || one.id === own).map(({ id }) => id);
+      const models = chatModels(await catalog.models());
+      const names = models.filter((one) => isServed(one) || one.id === own).map(({ id }) => id);
       const standard = await catalog.chatModel().catch(() => undefined);
-      const isNow = standard ? `, now ${standard.id}` : '';
+      const now = standard ? `, now ${standard.id}` : '';
       return {
         values: { model: own ?? DEFAULT },
         choices: { model: [DEFAULT, ...names] },
         hints: {
-          model: `default is the model that Askwatch is set up with${isNow}. /askwatch models compares them.`,
+          model: `default is the model that Askwatch is set up with${now}. /askwatch models compares them.`,
         },
       };
     },
@@ -66,27 +67,24 @@ export const modelCommand = command({
         own === undefined
           ? 'This is the default model.'
           : 'It was chosen for this channel. To return to the default: /askwatch model default';
-      return shown(`${nameBeside(nameOf(chosen), chosen.id)} answers here`, text);
+      return setting(`${nameBeside(nameOf(chosen), chosen.id)} answers here`, text);
     }
     const isDefault = isWord(model, DEFAULT);
     const chosen = await catalog.chatModel(isDefault ? undefined : model);
     await channelDefaults.change(place, { model: isDefault ? null : chosen.id });
-    return said(
+    return changed(
       `${nameBeside(nameOf(chosen), chosen.id)} answers here from now on`,
       'For another model in one question: /ask model=<name> <question>',
     );
   },
 });
 
-/** `/askwatch prompt`: what the model is told before every conversation of this channel. */
 export const promptCommand = command({
   name: 'askwatch prompt',
   summary:
     'Show or set the instructions that the model gets before every conversation in this channel',
   right: {
-    setting: 'mayManage',
-    over: 'place',
-    to: "change this channel's prompt",
+    ...mayManage("change this channel's prompt", 'place'),
     when: ({ prompt }) => isSet(prompt),
   },
   input: z.object({
@@ -120,32 +118,24 @@ export const promptCommand = command({
     const standard = standardPrompt(call);
     if (!isSet(prompt)) {
       const { prompt: own } = await channelDefaults.of(place);
-      return shown(
-        own === undefined ? 'This channel uses the default prompt' : "This channel's prompt",
-        own ?? standard,
-      );
+      const title =
+        own === undefined ? 'This channel uses the default prompt' : "This channel's prompt";
+      return setting(title, own ?? standard);
     }
-    if (prompt.trim() === '') throw new CommandError('The prompt is empty.');
-    // A form that was sent as it began changes nothing.
+    // The form contains the default unless a prompt is set.
     const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
     await channelDefaults.change(place, { prompt: isDefault ? null : prompt });
-    return said(
-      isDefault
-        ? 'This channel uses the default prompt again'
-        : "This channel's prompt has changed",
-      isDefault ? standard : prompt,
-    );
+    return isDefault
+      ? changed('This channel uses the default prompt again', standard)
+      : changed("This channel's prompt has changed", prompt);
   },
 });
 
-/** `/askwatch budget`: how many tokens models may use up for this channel. */
 export const budgetCommand = command({
   name: 'askwatch budget',
   summary: 'Show or set how many tokens this channel may use',
   right: {
-    setting: 'mayManage',
-    over: 'place',
-    to: "set this channel's budget",
+    ...mayManage("set this channel's budget", 'place'),
     when: ({ budget }) => isSet(budget),
   },
   input: z.object({
@@ -160,54 +150,52 @@ export const budgetCommand = command({
     if (!isSet(text)) {
       const now = await budgets.of(place);
       if (!now) {
-        return shown('This channel has no token budget', 'Set one: /askwatch budget 200k/day');
+        return setting('This channel has no token budget', 'Set one: /askwatch budget 200k/day');
       }
-      return shown(
+      return setting(
         `This channel may use ${budgetInWords(now.budget)}`,
         `${now.used.toLocaleString('en')} are used. The count resets in ${inWords(now.endsInMs)}.`,
       );
     }
     if (isWord(text, DEFAULT)) {
       await channelDefaults.change(place, { budget: null });
-      return said('Token budget removed', 'This channel may use any number of tokens.');
+      return changed('Token budget removed', 'This channel may use any number of tokens.');
     }
     const budget = readBudget(text);
     if (!budget) {
       throw new CommandError(
         `I didn’t understand “${shortened(text, 60)}”. A budget is at least 1,000 tokens a day or month, such as 200k/day or 5M/month.`,
-        { input: 'budget' },
       );
     }
     await channelDefaults.change(place, { budget });
-    return said(
+    return changed(
       `This channel may use ${budgetInWords(budget)} from now on`,
       'An answer that has started may go slightly over it. Days and months start at 00:00 UTC.',
     );
   },
 });
 
-/** `/askwatch forget`: the thread goes on, without what was said in it. */
 export const forgetCommand = command({
   name: 'askwatch forget',
   summary: 'Forget the conversation in this thread; type it inside the thread',
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch forget'],
-  async run(_input, { ask, conversations, feedback, invocation: { place, thread } }) {
+  async run(_input, { ask, conversations, features, invocation: { place, thread } }) {
     if (thread === undefined) {
       throw new CommandError(
         'Type this inside the thread to forget. If slash commands don’t work there, mention Askwatch: @Askwatch /askwatch forget',
       );
     }
-    // It is remembered when it ends.
-    if (await ask.isAnswering(place, thread)) {
+    // The thread would remember the answer when it ends.
+    if (ask.isAnswering(place, thread)) {
       throw new CommandError(
         'An answer is being written in this thread. Wait for it or press Stop, then try again.',
       );
     }
     const turns = await conversations.forget(conversationKey(place, thread));
-    await feedback.forgetThread({ place: placeKey(place), thread });
-    return said(
+    for (const one of features.all) await one.forgetThread?.({ place: placeKey(place), thread });
+    return changed(
       turns === 0 ? 'There was nothing to forget' : 'This thread is forgotten',
       'The next question here starts a new conversation. Ratings of answers in this thread are deleted, too.',
     );
@@ -216,7 +204,3 @@ export const forgetCommand = command({
 
 const standardPrompt = ({ settings }: Pick<Call, 'settings'>) =>
   settings.askSystemPrompt ?? SYSTEM_PROMPT;
-
-const shown = (title: string, text: string) => toAsker(textCard('info', title, text));
-
-const said = (title: string, text: string) => toEveryone(textCard('good', title, text));

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { type Model, OPTIONAL_PARAMETERS } from '../../contracts/gateway.ts';
 import { chatModels, isServed, nameOf, rolesOfOneModel } from '../ask/catalog.ts';
-import { type CardPart, tablePart, textPart } from '../shared/card.ts';
+import { type CardPart, compact, tablePart, textPart } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted } from '../shared/text-format.ts';
 import { command } from './command.ts';
-import { commandsCard } from './usage-cards.ts';
+import { commandsCard } from './command-cards.ts';
 
-/** `/askwatch models`: the catalog, so that a person can choose. */
 export const modelsCommand = command({
   name: 'askwatch models',
   summary: 'The models /ask can use, with their context size, inputs and ranks',
@@ -20,47 +19,40 @@ export const modelsCommand = command({
     const standard = await catalog.chatModel().catch(() => undefined);
     const images = models.filter(({ kind }) => kind === 'image');
     const roles = rolesOfOneModel(models);
-    const parts: CardPart[] = roles ? oneModel(roles) : [textModels(chat, standard?.id)];
-    parts.push(...leftOut(chat));
-    if (images.length > 0) parts.push(imageModels(images));
-    const ranks = 'Speed, quality and cost are ranks: 1 is slowest, lowest quality, cheapest.';
+    const footer = compact(
+      chat.some((model) => model.ranks) &&
+        'Speed, quality and cost are ranks: 1 is slowest, lowest quality, cheapest.',
+      !chat.every(isServed) && '“none” means that no connected provider serves that model.',
+      'Choose with /ask model=<name> <question>.',
+    );
     return toAsker({
       tone: 'info',
       title: `${counted(roles ? 1 : chat.filter(isServed).length, 'model')} can answer`,
-      parts,
-      ...(!roles && {
-        footer: [
-          chat.some((model) => model.ranks) && ranks,
-          !chat.every(isServed) && '“none” means that no connected provider serves that model.',
-          'Choose with /ask model=<name> <question>.',
-        ]
-          .filter(Boolean)
-          .join(' '),
-      }),
+      parts: [
+        ...(roles ? oneModel(roles) : [textModels(chat, standard?.id)]),
+        ...ignoredParameters(chat),
+        ...(images.length > 0 ? [imageModels(images)] : []),
+      ],
+      footer: roles ? undefined : footer.join(' '),
     });
   },
 });
 
-/** The only model there is, and the names of the catalog that lead to it. */
+/** The only model, and its names in the catalog. */
 function oneModel(roles: readonly Model[]): CardPart[] {
   const [first] = roles;
-  const contexts = [...new Set(roles.map(({ context_length = 0 }) => context_length))];
-  const accepts = [...new Set(roles.flatMap(({ input = [] }) => input))];
-  const names = roles.map(({ id, context_length = 0 }) =>
-    contexts.length > 1 ? `${id} (${sizeInWords(context_length)})` : id,
+  const [context = 0, ...otherContexts] = new Set(
+    roles.map(({ context_length = 0 }) => context_length),
   );
+  const isSame = otherContexts.length === 0;
+  const accepts = [...new Set(roles.flatMap(({ input = [] }) => input))].join(', ');
+  const names = roles.map(({ id, context_length = 0 }) =>
+    isSame ? id : `${id} (${sizeInWords(context_length)})`,
+  );
+  const size = isSame && context > 0 ? sizeInWords(context) : '';
+  const row = [first ? nameOf(first) : '', size, accepts, first?.owned_by ?? ''];
   return [
-    tablePart(
-      ['Model', 'Context', 'Accepts', 'Provider'],
-      [
-        [
-          first ? nameOf(first) : '',
-          contexts.length === 1 && contexts[0] ? sizeInWords(contexts[0]) : '',
-          accepts.join(', '),
-          first?.owned_by ?? '',
-        ],
-      ],
-    ),
+    tablePart(['Model', 'Context', 'Accepts', 'Provider'], [row]),
     textPart(`It answers for every model name in the catalog: ${names.join(', ')}.`),
   ];
 }
@@ -86,11 +78,12 @@ function row(model: Model, isDefault: boolean): string[] {
   ];
 }
 
-/** Which parameters are left out of calls to which models, where the gateway tells; most differ by provider alone. */
-function leftOut(models: readonly Model[]): CardPart[] {
+/** Parameters that models ignore, where the gateway says so. Models of one provider usually share a line. */
+function ignoredParameters(models: readonly Model[]): CardPart[] {
   const modelsBy = new Map<string, string[]>();
-  for (const { id, supported_parameters: heeded } of models) {
-    const names = OPTIONAL_PARAMETERS.filter((name) => heeded && !heeded.includes(name)).join(', ');
+  for (const { id, supported_parameters: supported } of models) {
+    const ignored = OPTIONAL_PARAMETERS.filter((name) => supported && !supported.includes(name));
+    const names = ignored.join(', ');
     if (names !== '') modelsBy.set(names, [...(modelsBy.get(names) ?? []), id]);
   }
   if (modelsBy.size === 0) return [];
@@ -112,13 +105,12 @@ function imageModels(models: readonly Model[]): CardPart {
   );
 }
 
-/** Context sizes are written as the models' makers do: 200K is 200,000 tokens, 8K is 8,192. */
+/** Writes context sizes like providers: 200K is 200,000 tokens, 8K is 8,192. */
 function sizeInWords(tokens: number): string {
   if (tokens < 1000) return String(tokens);
   return `${tokens % 1024 === 0 ? tokens / 1024 : Math.round(tokens / 1000)}K`;
 }
 
-/** `/askwatch help`: all commands. */
 export const helpCommand = command({
   name: 'askwatch help',
   summary: 'List all commands and how to type them',

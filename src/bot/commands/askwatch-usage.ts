@@ -1,18 +1,15 @@
 import { z } from 'zod';
-import type { RatingCounts } from '../feedback/feedback.ts';
-import { type Card, type CardPart, tablePart, textCard } from '../shared/card.ts';
+import { type Card, type CardPart, compact, tablePart, textCard } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { placeKey } from '../shared/place.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import type { UsageEntry } from '../usage/usage-log.ts';
-import { sumsBy, type UsageSum } from '../usage/usage-sums.ts';
+import { sumsBy, type UsageEntry, type UsageSum } from '../usage/usage-log.ts';
 import { command } from './command.ts';
 
 const DAY_MS = 86_400_000;
 /** Rows of one table. */
 const MAX_ROWS = 10;
 
-/** `/askwatch usage`: who asked how much in this channel. */
 export const usageCommand = command({
   name: 'askwatch usage',
   summary: 'Answers and tokens in this channel by person and by model, with ratings',
@@ -21,25 +18,27 @@ export const usageCommand = command({
     days: z.int().min(1).max(90).optional().describe('How many days back; 30 if omitted'),
   }),
   examples: ['/askwatch usage', '/askwatch usage days=7'],
-  async run({ days = 30 }, { usageLog, feedback, place }) {
+  async run({ days = 30 }, { usageLog, features, place }) {
     const fromMs = Date.now() - days * DAY_MS;
     const answers = await usageLog.since(place, fromMs);
-    const ratings = await feedback.countsIn(placeKey(place), fromMs);
-    return toAsker(usageCard(answers, days, ratings));
+    const more = await Promise.all(
+      features.all.map((one) => one.usageParts?.(placeKey(place), fromMs) ?? []),
+    );
+    return toAsker(usageCard(answers, days, more.flat()));
   },
 });
 
-/** Answers by person and by model, those with most tokens first, and how those of each model were rated. Pure. */
+/** Answers by person and by model, those with most tokens first, and what features add. Pure. */
 export function usageCard(
   answers: readonly UsageEntry[],
   days: number,
-  ratings: readonly RatingCounts[] = [],
+  more: readonly CardPart[] = [],
 ): Card {
   const span = days === 1 ? 'the last day' : `the last ${days} days`;
   if (answers.length === 0) {
     const hint = 'Ask something: /ask why is the sky blue?';
     const card = textCard('info', `No questions here in ${span}`, hint);
-    return { ...card, parts: [...card.parts, ...ratingsTable(ratings)] };
+    return { ...card, parts: [...card.parts, ...more] };
   }
   const all = total(sumsBy(answers, 'model'));
   const isPartly = answers.some(({ tokens }) => tokens === undefined);
@@ -49,31 +48,15 @@ export function usageCard(
     parts: [
       table('Person', answers, { by: 'person', shown: 'name' }),
       table('Model', answers, { by: 'model', shown: 'model' }),
-      ...ratingsTable(ratings),
+      ...more,
     ],
-    footer: [
+    footer: compact(
       'Tokens cover questions, everything sent with them, and answers.',
-      ...(all.lookups > 0
-        ? ['They include look-ups: the calls that models wrote, and the prompts sent again.']
-        : []),
-      ...(isPartly ? ['Token counts are missing for some answers.'] : []),
-    ].join(' '),
+      all.lookups > 0 &&
+        'They include look-ups: the calls that models wrote, and the prompts sent again.',
+      isPartly && 'Token counts are missing for some answers.',
+    ).join(' '),
   };
-}
-
-/** Not a table where nobody rated anything. */
-function ratingsTable(ratings: readonly RatingCounts[]): CardPart[] {
-  if (ratings.length === 0) return [];
-  const others = ratings.slice(MAX_ROWS);
-  const sumOf = (as: 'good' | 'bad') => others.reduce((sum, one) => sum + one[as], 0);
-  const rest = { model: `${others.length} others`, good: sumOf('good'), bad: sumOf('bad') };
-  const shown = [...ratings.slice(0, MAX_ROWS), ...(others.length > 0 ? [rest] : [])];
-  return [
-    tablePart(
-      ['Model', 'Rated'],
-      shown.map(({ model, good, bad }) => [shortened(model, 60), `👍 ${good} · 👎 ${bad}`]),
-    ),
-  ];
 }
 
 /** One row for all answers that are alike in `by`; it shows `shown` of the last of them. */
@@ -100,9 +83,13 @@ function table(
   );
 }
 
-const total = (sums: readonly UsageSum[]) => ({
-  answers: sums.reduce((all, { answers }) => all + answers, 0),
-  tokens: sums.reduce((all, { tokens }) => all + tokens, 0),
-  lookups: sums.reduce((all, { lookups }) => all + lookups, 0),
-  lookupTokens: sums.reduce((all, { lookupTokens }) => all + lookupTokens, 0),
-});
+function total(sums: readonly UsageSum[]) {
+  const sumOf = (key: Exclude<keyof UsageSum, 'last'>) =>
+    sums.reduce((all, sum) => all + sum[key], 0);
+  return {
+    answers: sumOf('answers'),
+    tokens: sumOf('tokens'),
+    lookups: sumOf('lookups'),
+    lookupTokens: sumOf('lookupTokens'),
+  };
+}

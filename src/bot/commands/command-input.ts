@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Command, type Field, fieldsOf, typedFieldsOf } from './command.ts';
 
-/** The checked input of a command, or what is wrong with it in sentences that name the inputs. */
+/** Checked input, or its problems in sentences. */
 export type CheckedInput =
   | { ok: true; input: Record<string, unknown> }
   | { ok: false; problems: string[]; byInput: Record<string, string> };
@@ -9,7 +9,7 @@ export type CheckedInput =
 const TRUE = ['true', 'yes', 'on', '1'];
 const FALSE = ['false', 'no', 'off', '0'];
 
-/** Checks values against a command's schema. Texts become what the input is; empty texts count as not given. Pure. */
+/** Converts texts to the types of a command's schema, and checks them. An empty text is absent. Pure. */
 export function checkInput(command: Command, values: Record<string, unknown>): CheckedInput {
   const fields = fieldsOf(command);
   const typed = Object.fromEntries(
@@ -23,7 +23,7 @@ export function checkInput(command: Command, values: Record<string, unknown>): C
   const byInput: Record<string, string> = {};
   for (const issue of result.error.issues) {
     const field = fields.find(({ name }) => name === issue.path[0]);
-    const problem = field ? sentence(field, typed[field.name], issue) : `${issue.message}.`;
+    const problem = field ? problemOf(field, typed[field.name], issue) : `${issue.message}.`;
     problems.add(problem);
     if (field) byInput[field.name] ??= problem;
   }
@@ -45,10 +45,10 @@ function typedValue(field: Field, value: unknown): unknown {
   return text;
 }
 
-function sentence(field: Field, value: unknown, issue: z.core.$ZodIssue): string {
+function problemOf(field: Field, value: unknown, issue: z.core.$ZodIssue): string {
   const name = `“${field.name}”`;
   if (value === undefined) return `${name} is missing: ${field.description}`;
-  const not = `, not “${shown(value)}”.`;
+  const not = `, not “${shortText(value)}”.`;
   if (field.kind === 'integer') return `${name} must be a whole number${range(field)}${not}`;
   if (field.kind === 'boolean') return `${name} must be true or false${not}`;
   if (field.kind === 'choice') return `${name} must be one of ${field.choices.join(', ')}${not}`;
@@ -63,26 +63,26 @@ function range({ min, max }: Field): string {
   return max === undefined ? '' : ` of at most ${max}`;
 }
 
-function shown(value: unknown): string {
+function shortText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** What a typed line asks for. Values are texts as typed; `checkInput` gives them their types. */
+/** A typed line. Values are texts, for `checkInput`. */
 export type ReadLine =
   | { kind: 'command'; command: Command; values: Record<string, string> }
-  /** The command is clear, the words after it are not. */
+  /** The words after the command are unclear. */
   | { kind: 'problem'; command: Command; problem: string }
-  /** No such command; `near` are those that begin with the same word, or all. */
+  /** `near` are the commands with the same first word, or all. */
   | { kind: 'unknown'; typed: string; near: readonly Command[] };
 
-/** Longest line that is read at all: what the longest question takes, and its inputs. */
+/** Room for the longest question and its other inputs. */
 const MAX_LINE = 120_000;
 
-/** Longest line of a command that is read word by word; finding closing quotes costs more than its length. */
+/** Limit for lines that are read word by word, because finding closing quotes takes more than linear time. */
 const MAX_WORDS_LINE = 4000;
 
-/** A link as Slack writes it into a line: `<https://example.com|example.com>`. Source: Slack docs, "Formatting message text". */
+/** `<https://example.com|example.com>`. Source: Slack docs, "Formatting message text". */
 const WRAPPED_LINK = /<(https?:\/\/[^\s|<>]+)(?:\|([^<>]*))?>/g;
 
 const CLOSING_QUOTES: Record<string, string> = {
@@ -122,7 +122,7 @@ export function readLine(line: string, commands: readonly Command[]): ReadLine {
     : { kind: 'command', command, values };
 }
 
-/** Slack links a bare `example.com` as `<http://example.com|example.com>`: there the label is what was typed. */
+/** Slack links a bare `example.com` as `<http://example.com|example.com>`: the person typed the label. */
 function unwrapLink(_whole: string, url: string, label: string | undefined): string {
   return label !== undefined && url.replace(/\/$/, '') === `http://${label.replace(/\/$/, '')}`
     ? label
@@ -193,13 +193,8 @@ function readWords(rest: string, command: Command): Record<string, string> | str
   }
   for (const { name, required, choices } of command.wordsChoose ? fields : []) {
     const word = words[0]?.toLowerCase();
-    if (
-      required ||
-      values[name] !== undefined ||
-      !choices.some((one) => one.toLowerCase() === word)
-    )
-      continue;
-    values[name] = words.shift() ?? '';
+    const isChoice = choices.some((one) => one.toLowerCase() === word);
+    if (!required && values[name] === undefined && isChoice) values[name] = words.shift() ?? '';
   }
   if (words.length === 0) return values;
   const open = fields.find(({ required, kind }) => !required && kind === 'text');
@@ -213,16 +208,16 @@ function fieldNamed(fields: readonly Field[], key: string | undefined): Field | 
   return fields.find(({ name }) => name === key?.toLowerCase());
 }
 
-interface Word {
-  /** Of `key=value`; a quoted word has none, nor has a URL with a `=` in its query. */
+interface TypedWord {
+  /** The key of `key=value`. A quoted word and a URL with `=` in its query have none. */
   key: string | undefined;
   text: string;
   quoted: boolean;
-  /** Where the next word is looked for. */
+  /** Start of the next word. */
   end: number;
 }
 
-function wordAt(text: string, from: number): Word | undefined {
+function wordAt(text: string, from: number): TypedWord | undefined {
   const start = /\s*(?:([A-Za-z][A-Za-z_]*)=)?/y;
   start.lastIndex = from;
   const key = start.exec(text)?.[1];
@@ -235,7 +230,7 @@ function wordAt(text: string, from: number): Word | undefined {
   return { key, ...value, quoted: quoted !== undefined };
 }
 
-/** A quote closes only before a space or the end, so `'it's mine'` is one text; one that never closes is a letter. */
+/** A quote closes only before a space or the end, so `'it's mine'` is one text. One that never closes is a letter. */
 function quotedAt(text: string, at: number): { text: string; end: number } | undefined {
   const closing = CLOSING_QUOTES[text.charAt(at)];
   if (!closing) return undefined;

@@ -8,11 +8,7 @@ import type { ModelCatalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
 import type { Channels } from '../channels/channels.ts';
-import type { Feedback } from '../feedback/feedback.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
-import type { AlertIntake } from '../intake/intake.ts';
-import type { Intakes } from '../intake/intakes.ts';
-import type { Reports } from '../reports/reports.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
 import type { PlatformTraits } from '../shared/platform-traits.ts';
@@ -20,62 +16,57 @@ import type { Right } from '../shared/rights.ts';
 import type { StoredHandling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { SharedFile } from '../shared/shared-file.ts';
-import type { OtherTools } from '../tools/others/other-tools.ts';
 import type { Proposals } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
+import type { OpenFeatures } from './open-features.ts';
+
+type InputName<Input extends z.ZodObject> = Extract<keyof z.output<Input>, string>;
 
 /**
- * A command, declared once; platforms, help, manifests and docs/commands.md are made from it.
- * `input` is flat: texts (`requiredText`, `optionalText`), durations (`optionalDuration`), whole numbers, booleans, choices and
- * files (`attachedFile`), each with `.describe()`.
+ * A command, declared once. Platforms, help, manifests and docs/commands.md derive from it. `input` is flat: texts, durations,
+ * whole numbers, booleans, choices and files, each with `.describe()`.
  */
 export interface Command<Input extends z.ZodObject = z.ZodObject> {
-  /** What is typed after the slash: `ask`, `monitor add`. */
+  /** `monitor add`, typed after the slash. */
   name: string;
-  /** One line for help texts, at most 100 characters (Discord's limit for descriptions). */
+  /** At most 100 characters. Source: Discord docs, "Application Commands", `description`. */
   summary: string;
-  /**
-   * Who may: anyone who sees where it is said, or those with a right, which is asked for before it runs and before its form
-   * opens. With `when`, only these inputs ask for it; a form always does.
-   */
+  /** The right is checked before it runs, and before its form opens. With `when`, only these inputs need it, and the form. */
   right: 'anyone' | (Right & { when?(input: z.output<Input>): boolean });
   input: Input;
-  /** Whole lines that work as they are; the first stands beside every complaint about an input. None for what nobody types. */
+  /** Whole lines that work; errors show the first one. Absent if nobody can type the command. */
   examples?: readonly string[];
   /**
-   * The one required text, or the first of all, takes the rest of a typed line as it is, after any leading `key=value` words. Without it, words
-   * fill the required inputs in order and those left over join into the first optional text.
+   * The required text, or else the first text, takes the whole line after any leading `key=value` words. Otherwise words fill the
+   * required inputs in order, and the rest becomes the first optional text.
    */
   wholeLine?: boolean;
-  /** In a typed line, words that are choices of inputs that may be left out fill these first, in their order. */
+  /** Words of a typed line that are choices of optional inputs fill these first. */
   wordsChoose?: boolean;
-  /** Platforms that have forms show one when the command is typed with nothing after it. */
+  /** Platforms with forms show it if the command is typed without inputs. */
   form?: {
-    /** What stands over it, at most 24 characters (Slack's limit for titles of views). */
+    /** At most 24 characters. Source: Slack docs, "Views", `title`. */
     title: string;
-    /** What stands on the button that sends it. */
+    /** Label of the button. */
     send: string;
-    /** The inputs that go with what was chosen so far, in their order. */
-    inputs(chosen: Record<string, unknown>): ReadonlyArray<Extract<keyof z.output<Input>, string>>;
-    /** The choice that decides about the others, and what it is at first. */
-    chooses?: { input: Extract<keyof z.output<Input>, string>; first: string };
-    /** Inputs that have to be filled in where they are shown. */
-    required?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
-    /** Texts that may have several lines. */
-    long?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
-    /** What the button that opens it says, and nobody fills in. */
-    carried?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
-    /** What stands in it at first; empty without this. Throws a `CommandError` for those who are to get no form. */
+    /** The inputs to show, given the choice so far. */
+    inputs(chosen: Record<string, unknown>): ReadonlyArray<InputName<Input>>;
+    /** The choice that decides which other inputs are shown, and its first value. */
+    chooses?: { input: InputName<Input>; first: string };
+    /** Optional inputs that the form requires. */
+    required?: ReadonlyArray<InputName<Input>>;
+    /** Texts with several lines. */
+    long?: ReadonlyArray<InputName<Input>>;
+    /** Inputs from the button that opens the form; nobody fills them in. */
+    carried?: ReadonlyArray<InputName<Input>>;
+    /** First values, or a `CommandError` for people who get no form. */
     begin?(call: FormCall): Promise<FormBegin>;
-    /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
+    /** Throws a `CommandError` for inputs that don't go together. */
     check?(input: z.output<Input>): void;
   };
-  /**
-   * What a press of its button is one and the same with, whoever presses. Without it only the same person's press of the
-   * same button is, as of a double click.
-   */
+  /** Presses with an equal key act once. Without it, only a person's double click counts as one press. */
   once?(input: z.output<Input>, invocation: Invocation): Once;
-  /** The form that a press of its button opens besides, where it does before it is done, and what that carries. */
+  /** The form that a press opens before the command runs. */
   opens?(
     input: z.output<Input>,
     call: Omit<FormCall, 'carried'>,
@@ -83,30 +74,26 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   run(input: z.output<Input>, call: Call): Promise<CommandResult>;
 }
 
-/** What is done once, however many press a button for it. */
 export interface Once {
-  /** The same for all presses that are one, and for no others. */
   key: string;
-  /** How long after its end a further press is still the same; for good where the command itself then refuses it. */
+  /** Time after the first press ended in which further ones are refused. */
   keepMs: number;
-  /** Where who comes second finds what comes of it, as a sentence. */
+  /** Tells the second person where the result is, as a sentence. */
   shown: string;
 }
 
-/** What a form is opened with. */
 export interface FormCall extends Omit<Call, 'invocation' | 'handling'> {
   /** The thread of the button that opens it. */
   thread?: string;
   carried: Record<string, string>;
 }
 
-/** How a form begins, each by the name of its input. */
+/** First state of a form, by names of inputs. */
 export interface FormBegin {
-  /** What stands in it. */
   values?: Record<string, string>;
-  /** What can be chosen, where the schema does not say it. */
+  /** Choices that the schema doesn't have. */
   choices?: Record<string, string[]>;
-  /** What is said under an input in place of its description. */
+  /** Shown instead of descriptions. */
   hints?: Record<string, string>;
 }
 
@@ -115,15 +102,13 @@ export function command<Input extends z.ZodObject>(declaration: Command<Input>):
   return declaration as unknown as Command;
 }
 
-/** An input that is a text of at most `max` characters. */
 export const requiredText = (max: number, description: string) =>
   z.string().max(max).describe(description);
 
-/** The same for an input that may be left out. */
 export const optionalText = (max: number, description: string) =>
   requiredText(max, description).optional();
 
-/** The same for a duration such as `5m`; its value is in milliseconds. */
+/** A duration such as `5m`. Its value is in milliseconds. */
 export const optionalDuration = (range: DurationRange, description: string) =>
   z
     .string()
@@ -136,17 +121,17 @@ export const optionalDuration = (range: DurationRange, description: string) =>
     .optional()
     .describe(description);
 
-/** An input that is a file, on platforms where one can be given beside the others; nobody types it. */
+/** A file, on platforms whose commands take one. Nobody can type it. */
 export const attachedFile = (description: string) => SharedFile.describe(description);
 
-/** One input of a command, in words every platform can use. */
+/** One input of a command, for platforms. */
 export interface Field {
   name: string;
   description: string;
   kind: 'text' | 'integer' | 'boolean' | 'choice' | 'file';
   required: boolean;
   choices: string[];
-  /** A text that may have several lines. */
+  /** With several lines. */
   long?: boolean;
   min?: number;
   max?: number;
@@ -160,17 +145,17 @@ interface FieldJsonSchema {
   maximum?: number;
 }
 
-/** To read a schema takes longer than all else that a command does without a service. */
-const known = new WeakMap<Command, readonly Field[]>();
+/** Reading a schema takes longer than anything else that a command does without a service. */
+const fieldsByCommand = new WeakMap<Command, readonly Field[]>();
 
-/** The inputs of a command in declared order, read from its schema once. */
+/** The inputs in declared order. */
 export function fieldsOf(declared: Command): readonly Field[] {
-  const fields = known.get(declared) ?? readFields(declared);
-  known.set(declared, fields);
+  const fields = fieldsByCommand.get(declared) ?? readFields(declared);
+  fieldsByCommand.set(declared, fields);
   return fields;
 }
 
-/** Those that can be typed, or filled into a form. */
+/** The inputs that people can type. */
 export const typedFieldsOf = (declared: Command): readonly Field[] =>
   fieldsOf(declared).filter(({ kind }) => kind !== 'file');
 
@@ -198,7 +183,7 @@ function kindOf(property: FieldJsonSchema): Field['kind'] {
   return 'text';
 }
 
-/** How a command is typed: `/monitor add <target> [name] [type]`. */
+/** `/monitor add <target> [name] [type]`. */
 export function usageOf(declared: Command): string {
   const inputs = typedFieldsOf(declared).map(({ name, required, kind, choices }) => {
     if (!required) return `[${name}]`;
@@ -207,14 +192,14 @@ export function usageOf(declared: Command): string {
   return [`/${declared.name}`, ...inputs].join(' ');
 }
 
-/** What a command's `run` is given besides its input. */
+/** Services and facts for `run`. */
 export interface Call {
   invocation: Invocation;
   handling: StoredHandling;
   place: Place;
   person: Person;
   commands: readonly Command[];
-  /** What buttons can do besides. */
+  /** Commands of buttons only. */
   actions: readonly Command[];
   incidents: Incidents;
   settings: BotSettings;
@@ -226,18 +211,14 @@ export interface Call {
   usageLog: UsageLog;
   conversations: Conversations;
   proposals: Proposals;
-  otherTools: OtherTools;
   budgets: Budgets;
-  reports: Reports;
-  feedback: Feedback;
-  intake: AlertIntake;
-  intakes: Intakes;
+  features: OpenFeatures;
   /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;
   log: Logger;
 }
 
-/** The first words of the commands, in their order: Slack's slash commands. */
+/** First words of the commands: Slack's slash commands. */
 export function topLevelNames(commands: readonly Command[]): string[] {
   return [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? name))];
 }

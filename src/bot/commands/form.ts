@@ -2,27 +2,24 @@ import { CommandError } from '../shared/errors.ts';
 import { type Command, type Field, type FormBegin, fieldsOf } from './command.ts';
 import { checkInput } from './command-input.ts';
 
-/** The command with a form that a line names with nothing after it, if it names one. Pure. */
+/** The command with a form that a line consists of. Pure. */
 export function formOf(line: string, commands: readonly Command[]): Command | undefined {
   const name = line.trim().replace(/^\//, '').toLowerCase().split(/\s+/).join(' ');
   return commands.find((command) => command.form && command.name === name);
 }
 
-/** What a form carries of these values. Pure. */
+/** The values that a form takes from its button. Pure. */
 export function carriedIn(
   { form }: Command,
   values: Record<string, unknown>,
 ): Record<string, string> {
-  const names = form?.carried ?? [];
+  const carried = (form?.carried ?? []).map((name): [string, unknown] => [name, values[name]]);
   return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = values[name];
-      return typeof value === 'string' ? [[name, value]] : [];
-    }),
+    carried.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
 }
 
-/** The inputs of a form, given what was chosen so far and how it began. Pure. */
+/** The inputs of a form. Pure. */
 export function formFields(
   command: Command,
   chosen: Record<string, unknown>,
@@ -31,24 +28,21 @@ export function formFields(
   const { form } = command;
   if (!form) return [];
   const fields = fieldsOf(command);
-  const isRequired = (name: string) => form.required?.includes(name) ?? false;
+  const required = [form.chooses?.input, ...(form.required ?? [])];
   return form
     .inputs(withFirst(command, chosen))
     .flatMap((name) => fields.filter((field) => field.name === name))
-    .map((field) => {
-      const { name, description } = field;
-      const offered = choices[name];
-      return {
-        ...field,
-        ...(offered && { kind: 'choice' as const, choices: offered }),
-        description: hints[name] ?? description,
-        long: form.long?.includes(name) ?? false,
-        required: field.required || name === form.chooses?.input || isRequired(name),
-      };
-    });
+    .map((field) => ({
+      ...field,
+      kind: choices[field.name] ? 'choice' : field.kind,
+      choices: choices[field.name] ?? field.choices,
+      description: hints[field.name] ?? field.description,
+      long: form.long?.includes(field.name) ?? false,
+      required: field.required || required.includes(field.name),
+    }));
 }
 
-/** What was chosen, or stands chosen at first. Pure. */
+/** The choice so far, or the first value. Pure. */
 export function withFirst(
   { form }: Command,
   chosen: Record<string, unknown>,
@@ -56,7 +50,7 @@ export function withFirst(
   return form?.chooses ? { [form.chooses.input]: form.chooses.first, ...chosen } : chosen;
 }
 
-/** What is wrong with a filled form, by the names of the inputs that it shows; nothing when all is right. Pure. */
+/** Problems of a filled form, by names of inputs. Pure. */
 export function formProblems(
   command: Command,
   values: Record<string, unknown>,

@@ -7,20 +7,16 @@ import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import type { Call, Field } from './command.ts';
 
-/** Something to choose while one types. */
 export interface Suggestion {
-  /** For showing; it can hold anything. */
+  /** Plain text that may contain anything. */
   label: string;
   value: string;
 }
 
-/**
- * What goes with the text typed so far into an input, best first; nothing for inputs that are not offered. Never throws,
- * and takes at most a second and a half, whatever the services do: then what they said last is offered.
- */
+/** Suggestions for the text typed so far into an input, best first. Never throws, and waits at most `WAIT_MS` for a service. */
 export type Suggest = (input: string, typed: string) => Promise<Suggestion[]>;
 
-/** Suggestions as a platform takes them: no two of one value, none that is empty or too long to mean the same. Pure. */
+/** Suggestions with unique values that the platform shows whole. Pure. */
 export function fittingSuggestions(
   suggestions: readonly Suggestion[],
   { max, maxValueLength }: { max: number; maxValueLength: number },
@@ -36,16 +32,15 @@ export function fittingSuggestions(
   return [...byValue.values()];
 }
 
-/** Inputs with something to offer, by name; they are named alike in every command. */
+/** Names of inputs with suggestions, in every command. */
 const SUGGESTED = ['model', 'monitor', 'filter'];
 
-/** Whether there is something to offer for an input of a command. */
 export const isSuggested = ({ name, kind }: Field) => kind === 'text' && SUGGESTED.includes(name);
 
-/** Every typed letter asks anew; the service is asked at most so often. */
+/** Every letter is a request, but lists are read only this often. */
 const FRESH_MS = 10_000;
 
-/** Discord waits three seconds in all. Source: Discord docs, "Receiving and Responding". */
+/** Discord waits three seconds. Source: Discord docs, "Receiving and Responding". */
 const WAIT_MS = 1_500;
 
 export function createSuggest({
@@ -78,39 +73,38 @@ export function createSuggest({
 const labelOf = ({ name, status, target }: Monitor) =>
   `${name} · ${status} · ${shownTarget(target)}`;
 
-/** Names that begin like the text first, then what is DOWN. */
+/** Names that begin with the text first, then DOWN ones. */
 function inOrder(monitors: readonly Monitor[], text: string): Monitor[] {
   const rank = (one: Monitor) =>
     (one.name.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 2) + (isDown(one) ? 0 : 1);
   return [...monitors].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en'));
 }
 
-/** A list as it was last known. It is asked for again when it is no longer fresh, and waited for only so long. */
-/** What was asked for last, renewed when it is older than `freshMs`. Never throws, and takes at most a second and a half. */
+/** The latest list, loaded again after `freshMs`. Never throws; after `WAIT_MS` it resolves to the list before. */
 export function createKnown<T>(
-  ask: () => Promise<readonly T[]>,
+  load: () => Promise<readonly T[]>,
   log: Logger,
   freshMs = FRESH_MS,
 ): () => Promise<readonly T[]> {
-  let known: readonly T[] = [];
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  let asking: Promise<void> | undefined;
+  let latest: readonly T[] = [];
+  let loadedAtMs = Number.NEGATIVE_INFINITY;
+  let loading: Promise<void> | undefined;
 
-  async function renew() {
+  async function reload() {
     try {
-      known = await ask();
+      latest = await load();
     } catch (error) {
       log.debug({ err: error }, 'could not load suggestions');
     }
-    asking = undefined;
+    loading = undefined;
   }
 
   return async () => {
-    if (!asking && performance.now() - askedAtMs >= freshMs) {
-      askedAtMs = performance.now();
-      asking = renew();
+    if (!loading && performance.now() - loadedAtMs >= freshMs) {
+      loadedAtMs = performance.now();
+      loading = reload();
     }
-    await Promise.race([asking, pause(WAIT_MS, undefined, { ref: false })]);
-    return known;
+    if (loading) await Promise.race([loading, pause(WAIT_MS, undefined, { ref: false })]);
+    return latest;
   };
 }

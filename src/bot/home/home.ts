@@ -1,10 +1,9 @@
-import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { PersonPlaces } from '../channels/person-places.ts';
 import { modelCommand, promptCommand } from '../commands/askwatch-channel.ts';
 import type { Command, FormBegin } from '../commands/command.ts';
+import { failedCard } from '../commands/command-cards.ts';
 import type { OpenForm, Services } from '../commands/dispatch.ts';
-import { failedCard } from '../commands/error-card.ts';
 import { listTitle, listTone } from '../commands/monitor/list.ts';
 import { isOpen } from '../incidents/incidents.ts';
 import type { Alert, Incident } from '../incidents/watch-state.ts';
@@ -12,17 +11,20 @@ import {
   type Card,
   type CardAction,
   type CardPart,
+  codePart,
+  compact,
   factsPart,
-  isCarried,
+  fittingActions,
   textCard,
   textPart,
 } from '../shared/card.ts';
 import { explainOutage } from '../shared/explain-error.ts';
-import { type Person, type Place, parsePlace, placeKey } from '../shared/place.ts';
+import { hasPlace, type Person, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { hasRight } from '../shared/rights.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
+import { shareList } from '../tools/monitors.ts';
 
 /** A person's home page in Slack. */
 export interface Home {
@@ -64,10 +66,8 @@ const MAX_TEXT = 500;
 
 /** Monitors that are down and shown one by one. */
 const MAX_SHOWN = 20;
-/** Time limit for the monitoring service. */
-const ASK_MS = 5_000;
-/** People who open their homes at the same time see the same list. */
-const KEEP_MS = 5_000;
+const REQUEST_MS = 5_000;
+const SHARED_LIST_MS = 5_000;
 
 const FORMS = [
   { label: 'Change model', command: modelCommand },
@@ -79,9 +79,9 @@ const HELP: Card = {
   title: 'Getting started',
   parts: [
     textPart('Ask a question in a channel, then follow up in the answer’s thread:'),
-    { kind: 'code', text: '/ask why is the sky blue?' },
+    codePart('/ask why is the sky blue?'),
     textPart('Add a monitor. The channel gets an alert when it goes down:'),
-    { kind: 'code', text: '/monitor add https://example.com' },
+    codePart('/monitor add https://example.com'),
     textPart('Channels where you do either appear here. To see all commands, type /askwatch help.'),
   ],
 };
@@ -100,7 +100,11 @@ export function createHomes(
   },
 ) {
   const { places, channels, channelDefaults, catalog, settings, log } = options;
-  const monitorsNow = createMonitorsNow(options.monitoring);
+  // People who open their homes at the same time see the same list.
+  const monitorsNow = shareList(
+    () => options.monitoring.list({ timeoutMs: REQUEST_MS }),
+    SHARED_LIST_MS,
+  );
 
   async function now(): Promise<{ card: Card; isEmpty: boolean }> {
     try {
@@ -133,7 +137,7 @@ export function createHomes(
     defaultName: string,
   ): Promise<HomeChannel> {
     const { model, prompt } = await channelDefaults.of(place);
-    const always = settings.alertPlaces.some((other) => placeKey(other) === placeKey(place));
+    const always = hasPlace(settings.alertPlaces, place);
     const part = factsPart(
       { label: 'Alerts', value: shortened(await channels.describe(place, { always }), MAX_TEXT) },
       { label: 'Model', value: model ?? `${defaultName} (default)` },
@@ -153,7 +157,7 @@ export function createHomes(
       const values = { form: name, place: placeKey(place) };
       return mayChange ? [{ label, command: HOME_FORM, values }] : [];
     });
-    return (await Promise.all(actions)).flat().filter(isCarried);
+    return fittingActions(...(await Promise.all(actions)).flat());
   }
 
   async function build(owner: HomeOwner): Promise<Home> {
@@ -198,65 +202,36 @@ export function createHomes(
   };
 }
 
-/** The list of monitors, at most some seconds old. Throws like the client. */
-export function createMonitorsNow(
-  monitoring: Pick<MonitoringClient, 'list'>,
-): () => Promise<Monitor[]> {
-  let poll: { monitors: Promise<Monitor[]>; atMs: number } | undefined;
-
-  async function ask(): Promise<Monitor[]> {
-    try {
-      return await monitoring.list({ timeoutMs: ASK_MS });
-    } catch (error) {
-      poll = undefined;
-      throw error;
-    }
-  }
-
-  return async () => {
-    const nowMs = performance.now();
-    if (!poll || nowMs - poll.atMs >= KEEP_MS) poll = { monitors: ask(), atMs: nowMs };
-    return await poll.monitors;
-  };
-}
-
 /** The monitors that are down, newest outage first. `alerts` fill in what the service doesn't know. Pure. */
 export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] = []): Card {
   if (monitors.length === 0) return { tone: 'info', title: 'No monitors yet', parts: [] };
   const open = new Map(alerts.filter(isOpen).map((incident) => [incident.monitorId, incident]));
   const down = monitors
     .filter(isDown)
-    .map((monitor) => ({ monitor, ...outageOf(monitor, open.get(monitor.id)) }))
+    .map((monitor) => outageOf(monitor, open.get(monitor.id)))
     .sort((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0));
   const more = down.length - MAX_SHOWN;
   return {
     tone: listTone(monitors),
     title: listTitle(monitors),
-    parts: [
+    parts: compact<CardPart>(
       ...down.slice(0, MAX_SHOWN).map(outagePart),
-      ...(more > 0
-        ? [textPart(`${more} more ${more === 1 ? 'is' : 'are'} down: /monitor list down`)]
-        : []),
-    ],
+      more > 0 && textPart(`${more} more ${more === 1 ? 'is' : 'are'} down: /monitor list down`),
+    ),
   };
 }
 
-interface CurrentOutage {
-  sinceMs: number | undefined;
-  cause: string | undefined;
-}
-
-function outageOf(monitor: Monitor, incident: Incident | undefined): CurrentOutage {
+function outageOf(monitor: Monitor, incident: Incident | undefined) {
   const changedMs = Date.parse(monitor.status_changed_at ?? '');
   const sinceMs = Number.isNaN(changedMs) ? incident?.startedAtMs : changedMs;
-  return { sinceMs, cause: monitor.status_reason ?? incident?.reason };
+  return { monitor, sinceMs, cause: monitor.status_reason ?? incident?.reason };
 }
 
-function outagePart({ monitor, sinceMs, cause }: CurrentOutage & { monitor: Monitor }): CardPart {
+function outagePart({ monitor, sinceMs, cause }: ReturnType<typeof outageOf>): CardPart {
   const { name, target } = monitor;
   return factsPart(
     { label: shortened(name || target, 60), value: shortened(shownTarget(target), 80) },
-    ...(sinceMs === undefined ? [] : [{ label: 'Down since', value: { atMs: sinceMs } }]),
-    ...(cause === undefined ? [] : [{ label: 'Cause', value: shortened(cause, 200) }]),
+    sinceMs !== undefined && { label: 'Down since', value: { atMs: sinceMs } },
+    cause !== undefined && { label: 'Cause', value: shortened(cause, 200) },
   );
 }

@@ -2,7 +2,7 @@ import { wallMs } from '../../contracts/wall-time.ts';
 import type { Chart } from './card.ts';
 import { inUnits } from './text-format.ts';
 
-/** The room of a chart, and what is kept free of it on each side for labels; all in pixels. */
+/** Size of a chart, and its margins for labels, in pixels. */
 export interface ChartBox {
   width: number;
   height: number;
@@ -12,31 +12,30 @@ export interface ChartBox {
   bottom: number;
 }
 
-/** Where everything of a chart is drawn, in pixels from the top left corner. */
+/** In pixels from the top left corner. */
 export interface ChartLayout {
-  /** Points that a line may join. A run of one is a dot. */
+  /** Points that a line joins. A run of one is a dot. */
   runs: { x: number; y: number }[][];
-  /** The time of each point. */
   steps: { x: number; width: number; atMs: number; value: number | null }[];
   outages: { x: number; width: number }[];
-  /** Times without a value that are no outage: nobody measured. */
+  /** Times without measurements. */
   unseen: { x: number; width: number }[];
-  /** Lines across, lowest first, each with what it stands for. */
+  /** Horizontal lines, lowest first. */
   values: { y: number; label: string }[];
-  /** Marks along the bottom. */
+  /** Marks on the time axis. */
   times: { x: number; atMs: number }[];
 }
 
-/** Marks along each side, about; fewer along the bottom where labels would run into each other. */
+/** Approximate numbers of marks. Narrow charts have fewer time marks, so that labels don't overlap. */
 const VALUE_MARKS = 4;
 const TIME_MARKS = 6;
 const TIME_MARK_WIDTH = 70;
 
 /**
- * Lays a chart out in a box. A line never joins points with a gap or an outage between them. `zoneMs` is how far the
- * reader's clocks are ahead of UTC, so that marks stand at round hours there. Pure.
+ * Lines never cross a gap or an outage. Marks are at round hours of a reader whose clock is `zoneMs` ahead of UTC, and there is
+ * room for `highest`. Pure.
  */
-export function layOut(chart: Chart, box: ChartBox, zoneMs = 0): ChartLayout {
+export function layOut(chart: Chart, box: ChartBox, zoneMs = 0, highest = 0): ChartLayout {
   const { points, outages } = chart;
   const stepMs = Math.max(1, chart.stepMs);
   const fromMs = points[0]?.atMs ?? 0;
@@ -48,7 +47,7 @@ export function layOut(chart: Chart, box: ChartBox, zoneMs = 0): ChartLayout {
     const share = shareOf((atMs - fromMs) / Math.max(1, toMs - fromMs));
     return box.left + share * plotWidth;
   };
-  const marks = valueMarks(points.flatMap(({ value }) => value ?? []));
+  const marks = valueMarks([highest, ...points.flatMap(({ value }) => value ?? [])]);
   const top = marks.at(-1) ?? 1;
   const y = (value: number) => box.top + (1 - shareOf(value / top)) * plotHeight;
   const span = (start: number, end: number) => ({ x: x(start), width: x(end) - x(start) });
@@ -72,19 +71,16 @@ export function layOut(chart: Chart, box: ChartBox, zoneMs = 0): ChartLayout {
   };
 }
 
-/** A value as people say it: `0`, `120 ms`, `2.4 s`, `3 %`. */
+/** `0`, `120 ms`, `2.4 s`, `3 %`. */
 export function valueWords(value: number, unit: string): string {
   if (value === 0) return '0';
   return unit === 'ms' ? inUnits(value) : `${Number(value.toPrecision(3))} ${unit}`;
 }
 
-/** A chart of more is labelled with days; a day on which the clocks are set may have 25 hours. */
+/** Longer charts are labelled with days. A day on which clocks change may have 25 hours. */
 const LONG_MS = 25 * 3_600_000;
 
-/**
- * What stands at a moment of a chart: `14:00`, or the day (`11-23`) where it is of more than one; by the clocks of its zone, or
- * of one that is `zoneMs` ahead of UTC. Nothing for what is no time. Pure.
- */
+/** `14:00`, or `11-23` in a chart of several days; empty for an invalid time. Pure. */
 export function momentLabel(chart: Chart, atMs: number, zoneMs = 0): string {
   const wall = chart.zone === undefined ? atMs + zoneMs : wallAt(chart.zone, atMs);
   const date = new Date(wall);
@@ -93,7 +89,7 @@ export function momentLabel(chart: Chart, atMs: number, zoneMs = 0): string {
   return isLong ? date.toISOString().slice(5, 10) : date.toISOString().slice(11, 16);
 }
 
-/** As UTC has it where the zone is not known here: a browser may be older than the program. */
+/** UTC if the zone is unknown, as it may be in an old browser. */
 function wallAt(zone: string, atMs: number): number {
   try {
     return wallMs(zone, atMs);
@@ -121,9 +117,9 @@ function runsOf({ points, stepMs }: Chart, isDown: (start: number, end: number) 
   return runs;
 }
 
-/** Round numbers from 0 to the first that is not below the highest value. */
+/** Round numbers from 0 to the first that isn't below the highest value. */
 function valueMarks(values: readonly number[]): number[] {
-  // Nothing but zeros, and what no number can count, still has to have marks.
+  // Zeros and huge values need marks, too.
   const most = Math.min(1e12, Math.max(0, ...values));
   const highest = most > 1e-6 ? most : 1;
   const rough = highest / VALUE_MARKS;
@@ -133,7 +129,7 @@ function valueMarks(values: readonly number[]): number[] {
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }
 
-/** Beginnings of points, as many as have room, at round times of the reader's day. */
+/** Starts of points at round times of the reader's day. */
 function timeMarks(
   points: Chart['points'],
   stepMs: number,

@@ -1,7 +1,7 @@
-/** What a person asked for cannot be done; the message is shown to them as it is: what happened and what to do next. */
+/** A command failed. Its person sees the message: what happened and what to do next. */
 export class CommandError extends Error {
   override name = 'CommandError' as const;
-  /** The input that it is about, if it is about one. */
+  /** Name of the wrong input, if it is one. */
   readonly input: string | undefined;
 
   constructor(message: string, options: { input?: string } = {}) {
@@ -10,17 +10,14 @@ export class CommandError extends Error {
   }
 }
 
-/** A platform did not take a message. */
+/** A platform rejected a message. */
 export class DeliveryError extends Error {
   override name = 'DeliveryError' as const;
-  /** True when trying again cannot help: the channel is gone, the bot is not in it, a permission is missing. */
+  /** True if a retry can't help. */
   readonly permanent: boolean;
-  /**
-   * True when this is not about the message but about where it goes, which takes it once somebody opens that again: an
-   * archived channel, one without the bot, a missing permission. It is permanent, too.
-   */
+  /** True if the channel is closed to the bot until someone opens it: archived, without the bot, or without a permission. */
   readonly closed: boolean;
-  /** How long the platform asked to wait, if it did. */
+  /** The wait that the platform asked for. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -34,7 +31,7 @@ export class DeliveryError extends Error {
   }
 }
 
-/** A platform refused to start, such as for a wrong token; the message says which setting to change and how. */
+/** A platform could not start, such as for a wrong token. The message says which setting to change. */
 export class PlatformStartError extends Error {
   override name = 'PlatformStartError' as const;
 }

@@ -10,7 +10,6 @@ import { KEY_PATTERN } from '../../contracts/api-key.ts';
 import { ErrorCode } from '../../contracts/error.ts';
 import { inWords } from './text-format.ts';
 
-/** The two services, as people read of them. */
 export type ServiceName = 'model gateway' | 'monitoring service';
 
 const SETTINGS: Record<ServiceName, { address: string; key: string }> = {
@@ -18,10 +17,10 @@ const SETTINGS: Record<ServiceName, { address: string; key: string }> = {
   'monitoring service': { address: 'MONITORING_BASE_URL', key: 'MONITORING_API_KEY' },
 };
 
-/** Longest part of a service's own sentence that is shown. */
+/** Characters of a service's sentence. */
 const MAX_QUOTED = 300;
 
-/** What looks like a provider's key or a bearer header: a service's sentence may repeat one. */
+/** Providers' keys and bearer headers, which a service's sentence may repeat. */
 const SECRETS = [KEY_PATTERN, /\bBearer +\S+/gi, /\b(?:sk|pk|xai|gsk|xox[a-z])[-_][\w*.-]{6,}/g];
 
 /** Errors whose sentence names what failed behind the service, such as a model provider. */
@@ -38,17 +37,16 @@ const ADVISES = /\b(?:try again|ask again|check|add credit|correct)\b/i;
  * Explains a failed call to a service to the person who waits for it: what happened, and what to do. Without secrets;
  * `undefined` if the error is not about a call.
  */
-export function explainError(error: unknown, service: ServiceName): string | undefined {
-  const what = describeFailure(error, service);
-  if (what === undefined || ADVISES.test(what)) return what;
-  return [what, retryAdvice(error), settingAdvice(error, service)].filter(Boolean).join(' ');
-}
+export const explainError = (error: unknown, service: ServiceName) =>
+  explain(error, service, retryAdvice(error));
 
-/** Explains it to people who asked for nothing: what happened, and the setting that may be wrong. */
-export function explainOutage(error: unknown, service: ServiceName): string | undefined {
+/** Explains it to people who don't wait for it: what happened, and the setting that may be wrong. */
+export const explainOutage = (error: unknown, service: ServiceName) => explain(error, service);
+
+function explain(error: unknown, service: ServiceName, advice?: string): string | undefined {
   const what = describeFailure(error, service);
   if (what === undefined || ADVISES.test(what)) return what;
-  return [what, settingAdvice(error, service)].filter(Boolean).join(' ');
+  return [what, advice, settingAdvice(error, service)].filter(Boolean).join(' ');
 }
 
 function describeFailure(error: unknown, service: ServiceName): string | undefined {

@@ -1,9 +1,8 @@
-/** What one check of an installation found. */
+/** Result of one check of an installation. */
 export interface Finding {
-  /** What was checked, in a few words. */
   check: string;
   level: 'ok' | 'warning' | 'problem';
-  /** What was found and, unless all is well, what to do next. It may hold foreign words: whoever prints it cleans them. */
+  /** The result and, unless it is ok, what to do next. May contain text from outside. */
   text: string;
 }
 
@@ -12,10 +11,10 @@ const at =
   (check: string, text: string): Finding => ({ check, level, text });
 
 export const ok = at('ok');
-/** Works, but not as it could. */
+/** It works, but could work better. */
 export const warning = at('warning');
-/** Does not work until somebody does something. */
+/** It doesn't work. */
 export const problem = at('problem');
 
-/** A name that others chose, short enough to stand in a sentence. */
+/** A name from outside, short enough for a sentence. */
 export const shortName = (name: string) => (name.length > 60 ? `${name.slice(0, 60)}…` : name);

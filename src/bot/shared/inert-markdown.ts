@@ -1,17 +1,16 @@
 import { oneLine } from '../../contracts/one-line.ts';
 import { shortened } from './text-format.ts';
 
-/** What formats, links or mentions somewhere: in Markdown, in Slack, in Discord, or in formulas. */
+/** Characters that format, link or mention in Markdown, Slack, Discord or formulas. */
 const MARKS = /[\\`*_~[\]<>|#@:&$^{}]/g;
-/** A full stop within an address: without it `www.` and names of hosts are no links. */
+/** A full stop within an address. Escaped, it makes no link of `www.` and host names. */
 const INNER_STOP = /(?<=\S)\.(?=\S)/g;
 
-/** A text from outside in Markdown, as nothing but text on one line; `?` where nothing of it can be seen. Pure. */
+/** Writes text from outside as plain text on one line of Markdown; `?` if nothing is visible. Pure. */
 export function plain(text: string, max = 80): string {
-  // Cut between the halves of a character, it would hold one that cannot be shown.
+  // Cutting may split a character, so the text is cleaned twice.
   const line = oneLine(shortened(oneLine(text), max));
   return line === '' ? '?' : line.replace(MARKS, '\\$&').replace(INNER_STOP, '\\.');
 }
 
-/** The same in bold. */
 export const bold = (text: string, max?: number) => `**${plain(text, max)}**`;

@@ -2,88 +2,81 @@ import type { Card, CardAction } from './card.ts';
 import type { Around, QuotedMessage } from './people-messages.ts';
 import type { Person, Place } from './place.ts';
 import type { SharedFile } from './shared-file.ts';
+import { shortened } from './text-format.ts';
 
-/** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
+/** A slash command, a mention, a message in a thread or a pressed button. */
 export interface Invocation {
-  /** The same for every delivery of one invocation, however often the platform repeats it; unique across platforms. */
+  /** Equal for repeated deliveries of one invocation; unique across platforms. */
   id: string;
-  /** A typed line such as `/monitor add https://example.com name="Shop"`, or a command with values already apart. */
+  /** A typed line such as `/monitor add https://example.com name="Shop"`, or a command with its values. */
   request: { line: string } | { command: string; values: Record<string, unknown> };
   place: Place;
-  /** The thread it was said in; absent at the top level of a channel. */
+  /** Absent at the top level of a channel. */
   thread?: string;
   person: Person;
-  /** What stands beside the message; read only when it is needed, from the platform of the place. */
+  /** Files of the message, read from the platform when they are needed. */
   files?: readonly SharedFile[];
-  /** The message whose button was pressed, by the platform's own id; absent for whatever is no press. */
+  /** The platform's id of the message whose button was pressed. */
   pressed?: string;
-  /** Where what people wrote around it stands; absent where all is said to the bot. */
+  /** Absent where all messages are for the bot. */
   around?: Around;
-  /** The message that it is about, where somebody chose one. */
+  /** The message that its person chose. */
   about?: QuotedMessage;
-  /**
-   * Further facts that the platform needs to post a note after a restart. Stored until the invocation is done, so secrets in it
-   * are encrypted.
-   */
+  /** The platform's facts for a note after a restart. Stored until the invocation is done, so secrets in it are encrypted. */
   origin?: Record<string, string>;
 }
 
-/** What a platform shows for an invocation. */
 export type Reply =
-  /** This invocation was handled before: show nothing. */
+  /** Also for a repeat of an invocation. */
   | { kind: 'nothing' }
   /**
-   * `private`: only the person who asked sees it, where the platform can. `inPlace`: it takes the place of the message whose
-   * button was pressed, where that can be changed; elsewhere it is shown as any other.
+   * `private`: only the person who asked sees it, if the platform can. `inPlace`: it replaces the message whose button was
+   * pressed, if that can be changed.
    */
   | { kind: 'card'; card: Card; private: boolean; inPlace?: true }
   | Answer;
 
-/** A card that only the person who asked sees. */
 export const toAsker = (card: Card) => ({ kind: 'card', card, private: true }) as const;
 
-/** A card in place of the one whose button was pressed; a message of its own, private or not, where that cannot be changed. */
 export const inPlace = (card: Card, isPrivate: boolean) =>
   ({ kind: 'card', card, private: isPrivate, inPlace: true }) as const;
 
-/** A card for everyone in the place. */
 export const toEveryone = (card: Card) => ({ kind: 'card', card, private: false }) as const;
 
-/**
- * An answer that is yet to be generated. Nothing has happened when this is returned: the platform first opens the thread
- * in which to show it, then reads `stream` once.
- */
+/** A change, with the person who made it. */
+export const toEveryoneBy = ({ name }: Person, card: Card) =>
+  toEveryone({ ...card, footer: `By ${shortened(name, 80)}` });
+
+/** An answer that will be generated: the platform opens the thread for it, then reads `stream` once. */
 export interface Answer {
   kind: 'answer';
-  /** Its buttons know it by this. */
+  /** In its buttons. */
   id: string;
   question: string;
-  /** What came with the question. */
   files?: SharedFile[];
-  /** The model that was asked for by name. */
+  /** The model that the person named. */
   model?: string;
-  /** The messages that the question is about, and the one that asks, as they are kept with it. */
+  /** The messages that the question is about, and the id of the one that asks. */
   about?: readonly QuotedMessage[];
   message?: string;
   private: boolean;
-  /** The answer that this one takes the place of, by its id. */
+  /** Id of the answer that this one replaces. */
   instead?: string;
-  /** What is to stand under the answer whose button was pressed, in place of its buttons, once this one is shown. */
+  /** Replaces the buttons under the pressed answer once this one is shown. */
   earlier?: { note: string; actions: CardAction[] };
-  /** Buttons under it while it is generated. */
+  /** Buttons while it is generated. */
   actions?: CardAction[];
   /**
-   * The answer as it comes. Never throws; the last part is always `end`. `thread` is the key under which it is
-   * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
+   * Never throws; the last part is always `end`. `thread` is the key of its memory; a private answer has none. Aborting
+   * `signal` ends it early with a note.
    */
   stream(thread: string | undefined, signal?: AbortSignal): AsyncIterable<AnswerPart>;
   /**
-   * Told by a platform before any of it is shown, and when more is known of where: durable when it resolves, so that
-   * after a restart what is left of it can be ended. `thread` is the key under which it is remembered, `shown` what the platform
-   * finds its messages by. Never throws.
+   * Platforms call it before they show anything, and again when they know more of where. Durable when it resolves, so that a
+   * restart can end the answer. `thread` is the key of its memory; by `shown` the platform finds its messages. Never throws.
    */
   begin(where: { thread?: string; shown?: Record<string, string> }): Promise<void>;
-  /** Platforms call it once the end is shown, or never can be. Never throws. */
+  /** Platforms call it once the end is shown, or can't be shown. Never throws. */
   ended(): Promise<void>;
   /** Platforms call it if they could not show the answer, so that it can be kept for later. */
   notShown?(): void;
@@ -94,34 +87,32 @@ export interface Answer {
   putOff(): Promise<void>;
 }
 
-/** An answer as a command gives it; noting it is added at the one door. */
+/** `UnfinishedAnswers.track` adds the rest. */
 export type CommandAnswer = Omit<Answer, 'begin' | 'ended' | 'putOff'>;
 
-/** What comes of a command. */
 export type CommandResult = Exclude<Reply, Answer> | CommandAnswer;
 
-/** Something that is looked at for an answer. All text in it is plain text, and hostile until rendered. */
+/** A look-up for an answer. Plain text, hostile until rendered. */
 export interface AnswerStep {
-  /** The same for every part about one step of an answer. */
+  /** Equal in every part about one step. */
   id: string;
-  /** What is looked at, as it follows “Looking up” or “Looked up”: `incidents of the last 7 days`. */
+  /** Follows “Looking up” or “Looked up”: `incidents of the last 7 days`. */
   what: string;
   state: 'running' | 'done' | 'failed';
-  /** What was found and of when it is, or why it could not be looked at; once it runs no more. */
+  /** The result and its time, or the reason for a failure. */
   found?: string;
-  /** The page that shows it, `http:` or `https:` only. */
+  /** A page that shows it, `http:` or `https:` only. */
   url?: string;
 }
 
 export type AnswerPart =
-  /** The next piece of text, Markdown as models write it: hostile until rendered. */
+  /** Markdown by a model, hostile until rendered. */
   | { kind: 'text'; text: string }
-  /** A step that begins, or what became of one that has begun. */
+  /** A step that begins or has ended. */
   | { kind: 'step'; step: AnswerStep }
   /**
-   * The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time;
-   * `actions` are the buttons under it from then on. `cards` are shown below it, each as a message of its own, to those who
-   * see the answer; above those `document`, as a file.
+   * `note` says why the answer is incomplete and what to do, `footer` names model and time. `document`, as a file, and `cards`,
+   * a message each, follow below, for everyone who sees the answer.
    */
   | {
       kind: 'end';
@@ -132,10 +123,7 @@ export type AnswerPart =
       document?: AnswerDocument;
     };
 
-/**
- * An answer as a file, to be kept elsewhere. Nobody outside has a say in its name; its text is made inert: no HTML, no links, no
- * pictures.
- */
+/** An answer as a file. Its name contains nothing from outside; its text is inert, without HTML, links or pictures. */
 export interface AnswerDocument {
   /** ASCII letters, digits, `-` and one `.`. */
   name: string;
@@ -143,20 +131,19 @@ export interface AnswerDocument {
   text: string;
 }
 
-/** A document that a question asks for. */
 export interface WantedDocument {
-  /** Puts it together by rules, from what is known now. Throws only when the signal aborts. */
+  /** Writes it by rules from the current data. Throws only if the signal aborts. */
   draft(signal: AbortSignal): Promise<DocumentDraft>;
-  /** The document, of what an answer says. */
+  /** The document with the text of an answer. */
   documentOf(text: string): AnswerDocument;
 }
 
-/** A document as rules put it together, in Markdown. */
+/** A document written by rules, in Markdown. */
 export interface DocumentDraft {
   text: string;
-  /** What a model is told that is to write it. */
+  /** Prompt for a model that writes it. */
   prompt: string;
-  /** The parts that what a model wrote leaves out, to be added to it. */
+  /** The parts that a model left out. */
   missingIn(written: string): string;
 }
 
@@ -193,12 +180,12 @@ export interface AnswerEnder {
   endAnswer?(interrupted: Interrupted): Promise<void>;
 }
 
-/** The steps of an answer with one that begins or has changed. Pure. */
+/** Adds a step, or replaces it. Pure. */
 export function withStep(steps: readonly AnswerStep[], step: AnswerStep): AnswerStep[] {
   const at = steps.findIndex(({ id }) => id === step.id);
   return at === -1 ? [...steps, step] : steps.with(at, step);
 }
 
-/** What was looked at, with what was found: `Shop (UP, checked 14:05 UTC)`. Pure. */
+/** `Shop (UP, checked 14:05 UTC)`. Pure. */
 export const stepInWords = ({ what, found }: AnswerStep) =>
   found === undefined ? what : `${what} (${found})`;

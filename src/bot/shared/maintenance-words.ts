@@ -8,7 +8,7 @@ import { inWords } from './text-format.ts';
 
 const MINUTE_MS = 60_000;
 
-/** When a window is over for good, Unix milliseconds; `undefined` of one that comes back, or in a zone that is none. Pure. */
+/** End of a window, Unix milliseconds; `undefined` if it repeats or its zone is unknown. Pure. */
 export function windowEndMs(window: MaintenanceWindow): number | undefined {
   if ('ends_at' in window) return Date.parse(window.ends_at);
   if (!('starts_at' in window)) return undefined;
@@ -17,7 +17,7 @@ export function windowEndMs(window: MaintenanceWindow): number | undefined {
   return firstAtMs(timezone, Date.parse(`${starts_at}Z`)) + duration_minutes * MINUTE_MS;
 }
 
-/** When a window is, as it was set: `Every Mon, Wed from 02:00 (Europe/Berlin), for 2 hours`. Pure. */
+/** `Every Mon, Wed from 02:00 (Europe/Berlin), for 2 hours`. Pure. */
 export function windowWords(window: MaintenanceWindow): string {
   if ('ends_at' in window) {
     return `From ${minuteWords(window.starts_at)} UTC to ${minuteWords(window.ends_at)} UTC`;
@@ -31,12 +31,12 @@ export function windowWords(window: MaintenanceWindow): string {
   return `${daysWords(window.weekly)} from ${window.from} (${timezone}), ${lasts}`;
 }
 
-/** A window of one or several monitors, as it goes on or comes next. */
+/** The ongoing or next window of one or several monitors. */
 export type PlannedTogether = Omit<PlannedWindow, 'monitor' | 'name'> & {
   monitors: Array<{ id: string; name: string }>;
 };
 
-/** Windows of several monitors at the same time and for the same reason as one, in their order. Pure. */
+/** Merges windows of several monitors with equal time and reason. Pure. */
 export function plannedTogether(windows: readonly PlannedWindow[]): PlannedTogether[] {
   const together = new Map<string, PlannedTogether>();
   for (const { monitor: id, name, ...window } of windows) {
@@ -49,7 +49,7 @@ export function plannedTogether(windows: readonly PlannedWindow[]): PlannedToget
   return [...together.values()];
 }
 
-/** `Shop, Cart and 5 more`: those that are named, and how many others there are. Pure. */
+/** `Shop, Cart and 5 more`. Pure. */
 export function monitorNames({
   monitors,
   more = 0,
@@ -61,7 +61,7 @@ export function monitorNames({
   return more > 0 ? `${names} and ${more} more` : names;
 }
 
-/** When it comes, as clocks in its zone show it: `Sat 5 Dec 02:00–04:00 (Europe/Berlin)`; `until …` of one that goes on. Pure. */
+/** `Sat 5 Dec 02:00–04:00 (Europe/Berlin)` in its zone, or `until …` if it is ongoing. Pure. */
 export function comingWords(
   { starts_at, ends_at, timezone }: Pick<ComingWindow, 'starts_at' | 'ends_at' | 'timezone'>,
   nowMs: number,
@@ -78,14 +78,14 @@ export function comingWords(
 }
 
 function wallParts(zone: string, atMs: number): { day: string; time: string } {
-  // As `Sat, 05 Dec 2026 02:00:00 GMT`.
+  // `Sat, 05 Dec 2026 02:00:00 GMT`.
   const [weekday = '', day = '', month = '', , time = ''] = new Date(wallMs(zone, atMs))
     .toUTCString()
     .split(' ');
   return { day: `${weekday.slice(0, 3)} ${Number(day)} ${month}`, time: time.slice(0, 5) };
 }
 
-/** Another service may name zones that are not known here. */
+/** Another service may know other zones. */
 function isZone(timezone: string): boolean {
   try {
     wallMs(timezone, 0);

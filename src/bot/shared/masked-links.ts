@@ -1,69 +1,68 @@
 import { domainToASCII } from 'node:url';
 
-/** A text in which no link hides where it goes. */
+/** A text in which no link hides its destination. */
 export interface Unmasked {
   text: string;
-  /** How much of it stays as it is, whatever is added to what was read. */
+  /** Characters that stay the same when the text grows. */
   settled: number;
 }
 
-/** What a reader does not see, or a Markdown reader takes away: nothing visible, marks of emphasis and code, backslashes. */
+/** Invisible characters, and ones that Markdown removes: emphasis, code, backslashes. */
 const UNREAD =
   '(?:[\\\\*_~`\\p{M}\\p{Default_Ignorable_Code_Point}\\p{Cf}\\u2006\\u2008-\\u200a\\u202f]|[^\\P{Cc}\\n\\t])*';
 const NUMBERED = '&#x?[0-9a-f]{1,8};';
-/** Whatever looks like a full stop. Source: Unicode "confusables.txt"; a browser reads the ideographic one as one, too. */
+/** Looks like a full stop. Source: Unicode "confusables.txt"; browsers read the ideographic one as a full stop. */
 const DOT = `(?:[.\\u3002\\uff0e\\uff61\\u2024\\ufe52\\u0701\\u0702\\ua4f8\\ua60e\\u0660\\u06f0\\u00b7\\u2219\\u22c5\\u30fb\\uff65\\u2e33]|${NUMBERED}|&(?:period|middot|centerdot|sdot);)`;
 const COLON = `(?:[:\\uff1a\\u2236\\ua789]|${NUMBERED}|&colon;)`;
 const SLASH = `(?:[/\\uff0f\\u2044\\u2215\\u29f8\\u2571]|${NUMBERED}|&sol;)`;
 const LETTERS = `(?:(?:\\p{L}|${NUMBERED})${UNREAD}){2,}`;
 
-/** What makes a text read like an address: a name with a dot and letters after it, `://`, four numbers. */
+/** Reads like an address: a name with a dot and letters after it, `://`, four numbers. */
 const ADDRESS_SIGN = new RegExp(
   `(?<=[^ \\t\\n\\r\\u00a0["(])${DOT}${UNREAD}(?<ending>${LETTERS})|${COLON}${UNREAD}${SLASH}${UNREAD}${SLASH}|(?<=\\d)(?:${DOT}\\d{1,3}){3}`,
   'giu',
 );
 
-/** Endings of files that are no top-level domain, such as that of `Node.js`. */
+/** File endings that aren't top-level domains, such as in `Node.js`. */
 const FILE_ENDINGS = new Set(
   'js ts jsx tsx mjs cjs json yaml yml toml css html htm txt xml cpp java php sql csv log ini env lock png jpg jpeg svg gif pdf'.split(
     ' ',
   ),
 );
 
-/** How far behind `]` it is looked for where a link goes. What is longer is taken apart. */
+/** Characters behind `]` that are searched for the destination. A longer link is taken apart. */
 const LOOK_AHEAD = 2_100;
-/** Longest link text that is compared with where it goes. */
+/** Longest link text that is compared with its destination. */
 const MAX_COMPARED = 300;
-/** Hosts written in ASCII per text, so that it grows by little; further ones lose what is not ASCII. */
+/** Hosts per text that are written in ASCII, so that it doesn't grow much. Further ones lose other characters. */
 const MAX_REWRITTEN = 10;
-/** A line so long may be cut into two messages, in the middle of a code span. */
+/** A longer line may be split into two messages, in the middle of a code span. */
 const LONG_LINE = 900;
 
 const INVISIBLE = '(?:[\\p{Default_Ignorable_Code_Point}\\p{Cf}]|[^\\P{Cc}\\n\\t])*';
 const MARK = /\n[ \t\r]*\n|\n|`+|\\[\s\S]?|[[\]<>|]/g;
-/** A line that begins or ends a block of code, and so ends all that comes before it. */
+/** Starts or ends a code block, and ends everything before it. */
 const FENCE = /^[\s>*+\d.)-]*(?:`{3,}[^`]*|~{3,}.*)$/;
 const FOLLOWED_BY = new RegExp(`${INVISIBLE}([(:]?)`, 'uy');
-/** What a call in a program holds: no address. */
+/** Arguments of a call in a program. */
 const NO_ADDRESS = /^\([\w$\s,-]*\)/;
-/** An address is over here. */
+/** The end of an address. */
 const IS_OVER = /^\(\s*<?[^\s()<>]+(?:[\s()<]|>[\s\S])|^\(\s*[()>]/;
 const DESTINATION = /^\(\s*<?(https?:\/\/[^\s()<>\\]+)>?[\s)]/i;
 const HOST = /^\(\s*<?(?:[a-z][a-z\d+.-]*:)?\/\/([^\s/?#()<>\\]+)/i;
-/** What stands before a link reference definition on its line. */
+/** Allowed before a link reference definition on its line. */
 const BEFORE_DEFINITION = /^[\s>*+\d.)-]*$/;
 
 /**
- * Takes links apart that go by the name of another address, so that one sees where they lead beside what they say:
- * `[https://bank.example](https://evil.example)` gets a space. Definitions of reference links, which readers do not see,
- * become text. Readers of Markdown differ in what they take for code; where it is in doubt, it counts as a link. Takes linear
- * time. `ended` is false while more may be added.
+ * Takes links apart whose text names another address, so that readers see both: `[https://bank.example](https://evil.example)`
+ * gets a space. Definitions of reference links, which are invisible, become text. Markdown renderers differ in what is code; a
+ * doubtful link counts as a link. Takes linear time. `ended` is false while the text grows.
  */
 export function unmask(markdown: string, { ended = true }: { ended?: boolean } = {}): Unmasked {
   if (!markdown.includes(']')) return { text: markdown, settled: markdown.length };
   const signs = createSigns(markdown);
   const openers: number[] = [];
-  /** Of the paragraph: its first bracket, and whether code, escapes and tags in it leave in doubt which bracket closes which. */
+  /** First bracket of the paragraph. `inDoubt` means that code, escapes or tags hide which bracket closes it. */
   let first: number | undefined;
   let inDoubt = false;
   let code: { ticks: number; at: number } | undefined;
@@ -74,7 +73,7 @@ export function unmask(markdown: string, { ended = true }: { ended?: boolean } =
   let out = '';
   let settled: number | undefined;
 
-  /** A space after the bracket that closes at `at`. */
+  /** Puts a space after the bracket that closes at `at`. */
   function part(at: number) {
     out += `${markdown.slice(read, at + 1)} `;
     read = at + 1;
@@ -110,7 +109,7 @@ export function unmask(markdown: string, { ended = true }: { ended?: boolean } =
     read = from + host[1].length;
   }
 
-  /** What comes next decides what stands after `at`. */
+  /** The text after `at` isn't settled yet. */
   function hold(at: number) {
     settled ??= out.length + at + 1 - read;
   }
@@ -120,7 +119,6 @@ export function unmask(markdown: string, { ended = true }: { ended?: boolean } =
     if (mark.startsWith('\n')) {
       const isFence = FENCE.test(markdown.slice(lineStart, Math.min(at, lineStart + 100)));
       lineStart = at + mark.length;
-      // The code that is open ends with this line, or goes on.
       if (mark.length > 1) code = undefined;
       if (mark.length > 1 || isFence) {
         first = undefined;
@@ -154,21 +152,20 @@ export function unmask(markdown: string, { ended = true }: { ended?: boolean } =
   return { text, settled: settled ?? text.length };
 }
 
-/** `unmask`, of a text to which nothing is added. */
+/** `unmask` for a complete text. */
 export const withoutMasks = (markdown: string): string => unmask(markdown).text;
 
-/** Whether a text that a link shows reads like another address than that which it leads to. */
+/** True if the text of a link reads like another address than its destination. */
 export function isMask(label: string, destination: string): boolean {
   return createSigns(label).isBetween(-1, label.length) && !isHonest(label, destination);
 }
 
-/** Where `text` has the signs of an address; to be asked from left to right. */
+/** Finds signs of addresses, from left to right. */
 function createSigns(text: string) {
   const found = text.matchAll(ADDRESS_SIGN);
   let next = found.next();
   let last = -2;
   return {
-    /** Whether one stands between two places. */
     isBetween(from: number, to: number): boolean {
       while (!next.done && next.value.index < to) {
         if (!isFile(next.value.groups?.ending)) last = next.value.index;
@@ -182,7 +179,7 @@ function createSigns(text: string) {
 const isFile = (ending: string | undefined) =>
   ending !== undefined && FILE_ENDINGS.has(ending.replace(/[^a-z]/gi, '').toLowerCase());
 
-/** Whether every address in the text of a link is the beginning of that which it leads to. */
+/** True if the destination begins with every address in the text of the link. */
 function isHonest(label: string, destination: string): boolean {
   if (!isAscii(label) || !isAscii(destination) || /[\\&]/.test(label)) return false;
   const goal = addressOf(destination);
@@ -199,13 +196,13 @@ function isHonest(label: string, destination: string): boolean {
     });
 }
 
-/** An address in plain ASCII, with nothing in front of its host. */
+/** An ASCII address without credentials. */
 function addressOf(text: string): { host: string; path: string } | undefined {
   const found = /^(?:https?:\/\/)?(?:www\.)?([a-z\d.-]+(?::\d+)?)((?:[/?#].*)?)$/i.exec(text);
   return found?.[1] ? { host: found[1].toLowerCase(), path: found[2] ?? '' } : undefined;
 }
 
-/** A host with letters that look like others, as a browser writes it. */
+/** Writes a host like a browser does, without look-alike letters. */
 function inAscii(host: string, isShort: boolean): string {
   const [, user = '', name = '', port = ''] = /^(.*@)?(.*?)(:\d+)?$/.exec(host) ?? [];
   const ascii = isShort && isAscii(user) ? domainToASCII(name) : '';

@@ -1,15 +1,12 @@
 const MINUTE_MS = 60_000;
 
-/** A span of time, and how much of it was seen. */
+/** A span of time, and the part in which a monitor was watched. */
 export interface ObservedSpan {
   spanMs: number;
   seenMs: number;
 }
 
-/**
- * The spans worth telling of, shortest first, and whether most of each was seen: of one watched for two minutes, what holds
- * in thirty days is nothing that anybody knows. A span of which no more was seen than of a shorter one is left out. Pure.
- */
+/** Leaves out spans that were not watched for longer than the one before. `most` is true if half of the span was watched. Pure. */
 export function observedSpans<T extends ObservedSpan>(
   spans: readonly T[],
 ): Array<T & { most: boolean }> {

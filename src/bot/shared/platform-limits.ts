@@ -4,41 +4,37 @@ import { z } from 'zod';
 import type { Collection } from '../../store/store.ts';
 import { forgetOldest } from './forget-oldest.ts';
 
-/** What a platform said of calls that come too soon: none of that kind before its `Retry-After` is over. */
+/** Rate limits of a platform: no calls of a kind until its `Retry-After` is over. */
 export type PlatformLimits = Awaited<ReturnType<typeof openPlatformLimits>>;
 
-/** Until when, by the hash of what is limited: an address may hold a token. */
+/** By hash of the kind, because an address may contain a token. */
 const Limits = z.object({ untilMs: z.record(z.string(), z.number()) });
 type Limits = z.infer<typeof Limits>;
 
-/** Where limits are kept, one document a platform. */
+/** One document per platform. */
 export const platformLimitsCollection = {
-  name: 'told-limits',
+  name: 'rate-limits',
   schema: Limits,
   version: 1,
   whenCorrupt: 'forget' as const,
 };
 
-/** A shorter one is over before a restart would know of it. */
+/** A shorter limit is over before a restart. */
 const WORTH_KEEPING_MS = 1_000;
 
-/** A longer wait than platforms ask for: the clock was set back meanwhile. */
+/** Platforms ask for less; a longer one means that the clock was set back. */
 const LONGEST_MS = 3_600_000;
 
-/** Of the kinds that are limited at one time. */
 const MAX_KINDS = 5_000;
 
-/**
- * The limits of one platform, which outlive its connections, its workspaces' installations and, where a collection is given,
- * the process.
- */
+/** The limits outlive a platform's connections and installations and, with a collection, the process. */
 export async function openPlatformLimits(options: {
   platform: string;
   collection?: Collection<Limits>;
   log: Logger;
 }) {
   const { platform, collection, log } = options;
-  /** On the clock of `performance.now()`, which nobody sets. */
+  /** Ends on the clock of `performance.now()`, which is never set back. */
   const limits = new Map<string, number>();
 
   function leftMs(key: string): number {
@@ -79,11 +75,11 @@ export async function openPlatformLimits(options: {
   }
 
   return {
-    /** For how many more milliseconds no call of this kind may be made; 0 when one may. */
+    /** Milliseconds until calls of this kind are allowed. */
     leftMs: (kind: string) => (limits.size === 0 ? 0 : leftMs(keyOf(kind))),
-    /** Takes note of what was stored since this was opened. */
+    /** Reads limits that another process stored. */
     read,
-    /** Takes note of a limit. Never rejects. */
+    /** Adds a limit. Never rejects. */
     async limited(kind: string, forMs: number) {
       note(keyOf(kind), forMs);
       if (forMs >= WORTH_KEEPING_MS) await keep();

@@ -1,20 +1,20 @@
-/** What the bot knows of a platform apart from its messages; a platform that it knows nothing of has none of it. */
+/** Facts about a platform other than its messages. */
 export interface PlatformTraits {
-  /** As in `Place.platform`: `slack`. */
+  /** `slack`. */
   readonly name: string;
-  /** As people call it. */
+  /** `Slack`. */
   readonly title?: string;
-  /** The groups that a new outage may call. */
+  /** Groups that a new outage can mention. */
   readonly mention?: {
-    /** A group as the platform writes it into what people type, with the named groups `id` and, where it is told, `name`. */
+    /** Matches a group in typed text, with the named groups `id` and `name`, which may be missing. */
     readonly pattern: RegExp;
-    /** What a group is there and how somebody chooses one. */
+    /** Says what a group is and how to choose one. */
     readonly words: string;
   };
-  /** A person as the platform writes one into what people type, with the named groups `id` and, where it is told, `name`. */
+  /** Matches a person in typed text, with the same named groups. */
   readonly person?: { readonly pattern: RegExp };
-  /** The same for a channel. */
+  /** Matches a channel in typed text, with the same named groups. */
   readonly channel?: { readonly pattern: RegExp };
-  /** Whether each person has a page of Askwatch's own there. */
+  /** Each person has a home page. */
   readonly hasHomes?: boolean;
 }

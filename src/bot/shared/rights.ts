@@ -1,30 +1,30 @@
 import { CommandError } from './errors.ts';
 import type { Person, Place, RightOver } from './place.ts';
 
-/**
- * Who may do something: everyone, those who manage the place or what all places share, or these people and groups as well.
- * A group is a user group of Slack or a role of Discord, by the platform's id, like a person.
- */
+/** The list has ids of people, Slack user groups and Discord roles, who have the right in addition to managers. */
 export type Who = 'everyone' | 'managers' | readonly Place[];
 
-/** A right that a command asks for. */
 export interface Right {
-  /** The setting that says who has it. */
   setting: 'mayAdd' | 'mayManage';
-  /** Whose matter it is. */
   over: RightOver;
-  /** What they want, after "can". */
+  /** Follows “can” in a refusal. */
   to: string;
 }
 
-/** Who asks, where, and who is to have which right. */
+/** `shared` is what all channels share, such as monitors. */
+export const mayManage = (to: string, over: RightOver = 'shared'): Right => ({
+  setting: 'mayManage',
+  over,
+  to,
+});
+
 export interface Asker {
   person: Person;
   place: Place;
   settings: Record<Right['setting'], Who>;
 }
 
-/** Whether somebody has a right where they speak. Whoever manages what it is over always has. */
+/** Managers of the place, or of what all places share, always have the right. */
 export async function hasRight(right: Right, { person, place, settings }: Asker): Promise<boolean> {
   const who = settings[right.setting];
   if (who === 'everyone' || (await person.mayManage?.(right.over))) return true;
@@ -35,7 +35,7 @@ export async function hasRight(right: Right, { person, place, settings }: Asker)
   return false;
 }
 
-/** Throws a `CommandError` that says who has it when somebody has not. */
+/** Throws a `CommandError` that names the people with the right. */
 export async function requireRight(right: Right, asker: Asker): Promise<void> {
   if (await hasRight(right, asker)) return;
   const { name = 'the workspace or server', hint } = asker.person.community ?? {};

@@ -4,21 +4,21 @@ import type { Claims } from '../../store/claims.ts';
 import type { Store } from '../../store/store.ts';
 import type { Invocation } from './invocation.ts';
 
-/** Which invocations were handled, so that a platform's repeats of one have no effect. */
+/** Handled invocations, so that repeated deliveries have no effect. */
 export type SeenInvocations = ReturnType<typeof openSeenInvocations>;
-
-/** Claims of the store. */
-export const SEEN_CLAIMS = 'seen';
-
-/** Claims of presses that mean one and the same. */
-export const PRESSED_CLAIMS = 'pressed';
 
 const KEPT_MS = 86_400_000;
 
-/** An invocation until it is done, kept for the note after a restart. The question's text is not in it. */
+/**
+ * An invocation without the question's text. States of its claim:
+ *
+ * - stored, before anything is done. Repeats are refused.
+ * - finished, when its card is sent or its answer has ended. Repeats are refused for a day.
+ * - put off, when the platform couldn't show its answer. A repeat is handled.
+ * - left: stored before a restart and not finished. Its person gets a note.
+ */
 const StoredInvocation = z.object({
   id: z.string(),
-  /** When it came, Unix time. */
   atMs: z.number(),
   /** Id of the answer to it. */
   answer: z.string(),
@@ -36,22 +36,21 @@ export type StoredInvocation = z.infer<typeof StoredInvocation>;
 export interface StoredHandling {
   /** Id of the answer to it. */
   answer: string;
-  /** Gives the claim back, so that a repeat of the invocation is done. */
+  /** Releases the claim, so that a repeat is handled. */
   putOff(): Promise<void>;
 }
 
-/** Unguessable, and short enough for a button. */
+/** Short enough for a button. */
 const newAnswerId = () => randomBytes(9).toString('base64url');
 
-/** Remembers invocations for a day. */
 export function openSeenInvocations(store: Pick<Store, 'claims'>) {
   const claims: Claims<StoredInvocation> = store.claims({
-    name: SEEN_CLAIMS,
+    name: 'seen',
     schema: StoredInvocation,
     keptMs: KEPT_MS,
   });
   return {
-    /** `undefined` for a repeat. Durable before it resolves. */
+    /** Resolves to `undefined` for a repeat. Durable before it resolves. */
     async once(
       { id, place, thread, person, origin }: Invocation,
       kind: Pick<StoredInvocation, 'isQuestion' | 'private'>,
@@ -70,6 +69,6 @@ export function openSeenInvocations(store: Pick<Store, 'claims'>) {
   };
 }
 
-/** Opens claims of presses. Only the first press counts. */
+/** Claims for `PressClaims`. */
 export const openPressed = (store: Pick<Store, 'claims'>): Claims<never> =>
-  store.claims({ name: PRESSED_CLAIMS, schema: z.never(), keptMs: KEPT_MS });
+  store.claims({ name: 'pressed', schema: z.never(), keptMs: KEPT_MS });

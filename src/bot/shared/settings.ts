@@ -1,26 +1,25 @@
 import type { Place } from './place.ts';
 import type { Who } from './rights.ts';
 
-/** What the bot may be told by the operator. */
+/** The operator's settings for the bot. */
 export interface BotSettings {
-  /** Model of `/ask` when none is named; the catalog's first text model when undefined. */
+  /** Default model of `/ask`; if undefined, the catalog's first text model. */
   askModel?: string;
   askSystemPrompt?: string;
-  /** The address of the console's pages for everybody, without a slash at its end; none where there is no such. */
+  /** Address of the console's public pages, without a final slash. */
   pagesUrl?: string;
-  /** An answer with no new text for so long is ended with a note. */
+  /** An answer without new text for this long ends with a note. */
   askStallMs: number;
-  /** How long rated answers are kept; 0 keeps ratings without their answers. */
+  /** Days for which rated answers are stored; 0 stores only ratings. */
   feedbackDays: number;
-  /** Channels that hear every alert. */
+  /** Channels that receive every alert. */
   alertPlaces: Place[];
   alertPollMs: number;
-  /** Where other systems reach the program, without a slash at its end. */
+  /** Address of the program for other systems, without a final slash. */
   hooksUrl?: string;
-  /** Alertmanagers where a snooze may make a silence, with their credentials; the first is that of intakes that name none. */
+  /** Alertmanagers for silences, with credentials. Intakes without one use the first. */
   alertmanagerUrls?: readonly string[];
-  /** Who may add monitors. */
   mayAdd: Who;
-  /** Who may pause and remove monitors, and change how a channel is told and answered. */
+  /** Includes the settings of channels. */
   mayManage: Who;
 }

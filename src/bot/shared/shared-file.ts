@@ -2,27 +2,23 @@ import { z } from 'zod';
 import { oneLine } from '../../contracts/one-line.ts';
 import { shortened } from './text-format.ts';
 
-/** Longest name that is kept of a file. */
 const MAX_NAME = 120;
 
-/** What a platform finds a file by again: ids, or an address. Discord's addresses are some 300 characters. */
+/** Discord's addresses have about 300 characters. */
 const MAX_REF = 2_000;
 
-/**
- * A file beside a message: what it is called and where its platform finds it, and nothing of what is in it. `mediaType` and
- * `bytes` are what somebody said of it, and nothing is to be believed of that.
- */
+/** A file of a message, without its content. `mediaType` and `bytes` are unverified. */
 export const SharedFile = z.object({
-  /** One line; what people read of it is hostile until rendered. */
+  /** One line, hostile until rendered. */
   name: z.string().max(MAX_NAME),
   mediaType: z.string().max(100).optional(),
   bytes: z.number().nonnegative().optional(),
-  /** Its platform's own: ids, or an address that no token is part of. */
+  /** The platform finds it by these ids, or by an address without a token. */
   ref: z.record(z.string().max(20), z.string().max(MAX_REF)),
 });
 export type SharedFile = z.infer<typeof SharedFile>;
 
-/** A file as a platform tells of it, within what is kept; nobody's name for it makes two lines. Pure. */
+/** A platform's file within the limits of the schema. Pure. */
 export function sharedFile(told: {
   name?: unknown;
   mediaType?: unknown;
@@ -44,13 +40,10 @@ export function sharedFile(told: {
   };
 }
 
-/**
- * A file cannot be read. The message goes on after the name of the file and a colon: why, and what to do, as in
- * `it is no longer there. Send it again.`
- */
+/** A file can't be read. The message follows its name and a colon: `it is no longer there. Send it again.` */
 export class FileError extends Error {
   override name = 'FileError' as const;
-  /** It was there, and is no more. */
+  /** It was deleted. */
   readonly isGone: boolean;
 
   constructor(message: string, options: { isGone?: boolean; cause?: unknown } = {}) {
@@ -61,5 +54,5 @@ export class FileError extends Error {
 
 export const GONE = 'it is no longer there. Send it again.';
 
-/** What is asked where somebody sends files without a word. */
+/** The question if a person sends files without text. */
 export const WITHOUT_WORDS = 'What is in this?';

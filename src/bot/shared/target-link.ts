@@ -2,18 +2,18 @@ import { mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
 import { type Card, linkOf } from './card.ts';
 import { shortened } from './text-format.ts';
 
-/** Kinds of check whose target is a page that people can open too. */
+/** Types of checks whose target people can open in a browser. */
 const OPENED = new Set(['HTTP', 'KEYWORD']);
 
-/** What platforms take on a button, with room for “Open”. */
+/** Fits on a button, with “Open” before it. */
 const MAX_HOST_LENGTH = 60;
 
-/** The target as people may read it: what looks like a secret in it is for the check only. Pure. */
+/** The target without anything that looks like a secret. Pure. */
 export function shownTarget(target: string): string {
   return maskedTarget(target).replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
 }
 
-/** The target as something to open, without the secrets that may stand in it. Pure. */
+/** A link to the target, without its secrets. Pure. */
 export function targetLink({
   checkType,
   target,

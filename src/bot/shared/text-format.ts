@@ -4,7 +4,7 @@ export { inWords };
 
 const SHORT = { day: 'd', hour: 'h', minute: 'min', second: 's' } as const;
 
-/** The same in short, for titles: `1 h 5 min`, `45 s`. */
+/** `1 h 5 min`, `45 s`. */
 export const inShort = (ms: number) =>
   inWords(ms).replace(/(day|hour|minute|second)s?/g, (_, unit: keyof typeof SHORT) => SHORT[unit]);
 
@@ -13,14 +13,14 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A text of at most `max` characters; `…` stands for what is left out. */
+/** Cuts a text to `max` characters, with `…` at the end. */
 export function shortened(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }
 
 /**
- * One bar for each value, from the lowest value up. The scale reaches at least to its double, so that a jitter is no
- * mountain, and at most to ten times the median, so that one huge value does not flatten all others. Pure.
+ * One bar for each value, from the lowest value up. The scale ends at twice the lowest value or above, so that jitter stays
+ * small, and at ten times the median or below, so that one huge value doesn't flatten the others. Pure.
  */
 export function sparkline(values: readonly number[]): string {
   const inOrder = [...values].sort((a, b) => a - b);
@@ -36,7 +36,7 @@ export function sparkline(values: readonly number[]): string {
     .join('');
 }
 
-/** A response time as people say it: `<1 ms`, `120 ms`, `2.4 s`, `12 s`. Pure. */
+/** A response time: `<1 ms`, `120 ms`, `2.4 s`, `12 s`. Pure. */
 export function inUnits(ms: number): string {
   if (ms < 0.5) return '<1 ms';
   if (ms < 999.5) return `${Math.round(ms)} ms`;
@@ -45,7 +45,7 @@ export function inUnits(ms: number): string {
 
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** A moment that a text names, and the words that name it. */
+/** A moment in a text, and its words. */
 export interface WrittenInstant {
   text: string;
   atMs: number;
@@ -57,15 +57,15 @@ export interface WrittenInstant {
 const INSTANT =
   /(?<![\d.:-])(?:(\d{4})-(\d\d)-(\d\d)[ T]|(\d{1,2})\.? (\p{L}{3,10})\.?(?: (\d{4}))?,? )?(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?(?: UTC|Z)(?![\p{L}\d])/gu;
 
-/** First three letters of the months in the languages that answers come in. */
+/** First three letters of the months in English, German and Spanish. */
 const MONTHS = [
   ...['jan|ene', 'feb', 'mar|mär', 'apr|abr', 'may|mai', 'jun'],
   ...['jul', 'aug|ago', 'sep', 'oct|okt', 'nov', 'dec|dez|dic'],
 ].map((names) => names.split('|'));
 
 /**
- * Takes a text apart where it names moments in UTC, so that a platform can draw these by the reader's clock. A day without a year
- * is the one nearest to now, and a time without a day is one of today. Pure.
+ * Splits a text at moments in UTC, so that a platform can show them in the reader's time zone. A date without a year is the one
+ * nearest to now, a time without a date is today. Pure.
  */
 export function splitInstants(text: string, nowMs = Date.now()): Array<string | WrittenInstant> {
   const parts: Array<string | WrittenInstant> = [];
@@ -105,15 +105,12 @@ function instantOf(match: RegExpExecArray, nowMs: number): WrittenInstant | unde
     return { text, atMs, hasDate: true, hasSeconds };
   }
   const atMs = at(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
-  // What stands before the clock is no day.
+  // The words before the time aren't a date.
   const words = text.slice(text.search(/\d\d:\d\d/));
   return { text: words, atMs, hasDate: false, hasSeconds };
 }
 
-/**
- * A share from 0 to 1 in percent, as it is shown everywhere: two decimals. Never 100 where something is missing, and
- * never 0 where something is there.
- */
+/** Percent of a share from 0 to 1 with two decimals, for all displays. 100 and 0 are exact, never rounded. */
 export function percentOf(share: number): number {
   if (share <= 0) return 0;
   if (share >= 1) return 100;

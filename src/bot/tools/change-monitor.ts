@@ -1,19 +1,18 @@
 import { z } from 'zod';
 import { maskedTarget } from '../../contracts/secret-values.ts';
-import type { Fact } from '../shared/card.ts';
-import { textCard } from '../shared/card.ts';
+import { type Fact, factsPart } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
+import { mayManage } from '../shared/rights.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { DraftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { findMonitor, offered } from './monitors.ts';
 import { NewMonitor, refuseSecrets } from './new-monitor.ts';
-import { mayManage } from './pause-monitor.ts';
 import { monitorField, writingTool } from './tool.ts';
 
 const { name, target, interval, keyword, json, expect, days } = NewMonitor.shape;
 
-/** Without bounds, because another service may have other ones. */
+/** Settings by the names of inputs, without bounds, because another service may have other ones. */
 const MonitorSettingsChange = z.object({
   name: z.string().optional(),
   target: z.string().optional(),
@@ -24,6 +23,17 @@ const MonitorSettingsChange = z.object({
   days: z.number().optional(),
 });
 type MonitorSettingsChange = z.infer<typeof MonitorSettingsChange>;
+
+/** Labels of settings, and their words on cards. */
+const SHOWN: Array<[keyof MonitorSettingsChange, string, (value: string | number) => string]> = [
+  ['name', 'Name', String],
+  ['target', 'Target', (value) => shownTarget(maskedTarget(String(value)))],
+  ['interval_seconds', 'Every', (value) => inWords(Number(value) * 1000)],
+  ['keyword', 'Keyword', String],
+  ['json', 'JSON', String],
+  ['expect', 'Expects', String],
+  ['days', 'Warns', (value) => `${counted(Number(value), 'day')} before expiry`],
+];
 
 /** Inputs of one check type, with the name of their setting. */
 const OF_ONE_TYPE = {
@@ -108,30 +118,16 @@ export const changeMonitor = writingTool({
         config: settings.length > 0 ? Object.fromEntries(settings) : undefined,
       }),
     );
-    const card = textCard('good', `${titleOf(changed)} was changed`);
-    return { ...card, parts: [{ kind: 'facts', facts: changesOf(before, change) }] };
+    const title = `${titleOf(changed)} was changed`;
+    return { tone: 'good', title, parts: [factsPart(...changesOf(before, change))] };
   },
 });
 
 function changesOf(before: MonitorSettingsChange, after: MonitorSettingsChange): Fact[] {
-  const row = (label: string, from: string | undefined, to: string | undefined): Fact[] =>
-    to === undefined
-      ? []
-      : [{ label, value: from === undefined ? to : `${shortened(from, 200)} → ${to}` }];
-  const seconds = (value: number | undefined) =>
-    value === undefined ? undefined : inWords(value * 1000);
-  const shown = (target: string | undefined) =>
-    target === undefined ? undefined : shownTarget(maskedTarget(target));
-  return [
-    ...row('Name', before.name, after.name),
-    ...row('Target', shown(before.target), shown(after.target)),
-    ...row('Every', seconds(before.interval_seconds), seconds(after.interval_seconds)),
-    ...row('Keyword', before.keyword, after.keyword),
-    ...row('JSON', before.json, after.json),
-    ...row('Expects', before.expect, after.expect),
-    ...row('Warns', daysBefore(before.days), daysBefore(after.days)),
-  ];
+  return SHOWN.flatMap(([name, label, words]) => {
+    const [from, to] = [before[name], after[name]];
+    if (to === undefined) return [];
+    const start = from === undefined ? '' : `${shortened(words(from), 200)} → `;
+    return [{ label, value: start + words(to) }];
+  });
 }
-
-const daysBefore = (days: number | undefined) =>
-  days === undefined ? undefined : `${counted(days, 'day')} before expiry`;

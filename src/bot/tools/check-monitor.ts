@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { shortened } from '../shared/text-format.ts';
 import { checkedWords } from './get-monitor.ts';
-import { findMonitor, offered, pageOf } from './monitors.ts';
+import { monitorMeant, offered, pageOf } from './monitors.ts';
 import { MonitorView, monitorView } from './read-model.ts';
 import { isoTime, monitorField, tool } from './tool.ts';
 
@@ -20,8 +20,9 @@ export const checkMonitor = tool({
     found: `${shortened(monitor.status, 20)}, ${checkedWords(monitor, as_of)}`,
     page: pageOf(monitor),
   }),
-  async run({ monitor: meant }, { monitoring, nowMs, signal }) {
-    const { id } = findMonitor(await monitoring.list({ signal }), meant);
+  async run({ monitor: meant }, context) {
+    const { monitoring, nowMs, signal } = context;
+    const { id } = await monitorMeant(meant, context);
     const checked = await offered(
       'checks on request',
       monitoring.check(id, { signal, timeoutMs: CHECK_MS }),

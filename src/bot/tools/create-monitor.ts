@@ -13,9 +13,10 @@ import type { Channels } from '../channels/channels.ts';
 import {
   type Card,
   type CardAction,
+  compact,
   type Fact,
   factsPart,
-  isCarried,
+  fittingActions,
   textPart,
 } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
@@ -43,6 +44,7 @@ const {
 } = NewMonitor.shape;
 
 const CERTIFICATE_SECONDS = CertificateConfig.shape.interval_seconds.parse(undefined);
+const HEARTBEAT_SECONDS = HeartbeatConfig.shape.period_seconds.parse(undefined);
 
 export const createMonitor = writingTool({
   name: 'create_monitor',
@@ -67,14 +69,14 @@ export const createMonitor = writingTool({
     title: twin
       ? `You already watch this (${titleOf(twin)}). Add anyway?`
       : `Watch ${titleOf({ name })}?`,
-    facts: [
-      ...(titleOf({ name }) === name ? [] : [{ label: 'Name', value: name }]),
+    facts: compact<Fact>(
+      titleOf({ name }) !== name && { label: 'Name', value: name },
       { label: 'Target', value: shownTarget(target) },
       { label: 'Kind', value: check_type },
       ...settingFacts(check_type, config),
       { label: 'Alerts', value: 'posted in this channel' },
       ...hints.map((value) => ({ label: 'Note', value })),
-    ],
+    ),
     confirm: twin ? 'Add anyway' : 'Watch',
     actions: twin ? showAction(twin) : [],
   }),
@@ -90,13 +92,11 @@ export async function draftOf(
   { name, target, check_type, config = {} }: MonitorCreateInput,
   monitoring: MonitoringClient,
 ) {
+  const seconds = check_type === 'CERTIFICATE' ? CERTIFICATE_SECONDS : IntervalSeconds.default;
   const standard =
     check_type === 'HEARTBEAT'
-      ? { period_seconds: HeartbeatConfig.shape.period_seconds.parse(undefined) }
-      : {
-          interval_seconds:
-            check_type === 'CERTIFICATE' ? CERTIFICATE_SECONDS : IntervalSeconds.default,
-        };
+      ? { period_seconds: HEARTBEAT_SECONDS }
+      : { interval_seconds: seconds };
   const wanted = { name, target, check_type, config: { ...standard, ...config } };
   const monitors = await monitoring.list();
   const twin = await findTwin(wanted, monitors, (id) => monitoring.show(id));
@@ -105,35 +105,34 @@ export async function draftOf(
 }
 
 const showAction = ({ id, name }: { id: string; name: string }): CardAction[] =>
-  [
-    { label: `Show ${shortened(name, 40)}`, command: 'monitor show', values: { monitor: id } },
-  ].filter(isCarried);
+  fittingActions({
+    label: `Show ${shortened(name, 40)}`,
+    command: 'monitor show',
+    values: { monitor: id },
+  });
 
 function settingFacts(check_type: string, config: Readonly<Record<string, unknown>>): Fact[] {
-  const text = (label: string, value: unknown): Fact[] =>
-    typeof value === 'string' ? [{ label, value }] : [];
-  const duration = (label: string, seconds: unknown): Fact[] =>
-    typeof seconds === 'number' ? [{ label, value: inWords(seconds * 1000) }] : [];
+  const text = (label: string, value: unknown) => typeof value === 'string' && { label, value };
+  const duration = (label: string, seconds: unknown) =>
+    typeof seconds === 'number' && { label, value: inWords(seconds * 1000) };
   const { cron, timezone = 'UTC', days_left: days } = config;
-  return [
-    ...(typeof cron === 'string'
-      ? [{ label: 'Pinged at', value: `${cron} (crontab, ${timezone})` }]
+  return compact<Fact>(
+    typeof cron === 'string'
+      ? { label: 'Pinged at', value: `${cron} (crontab, ${timezone})` }
       : duration(
           checkWords({ check_type }).every,
           config.interval_seconds ?? config.period_seconds,
-        )),
-    ...duration('Grace', config.grace_seconds),
-    ...duration('Timeout', config.timeout_seconds),
-    ...text('Keyword', config.target_keyword),
-    ...text('Record', config.record_type),
-    ...text('JSON', config.json),
-    ...text('Expects', config.expect),
-    ...(config.tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
-    ...(typeof days === 'number'
-      ? [{ label: 'Warns', value: `${counted(days, 'day')} before expiry` }]
-      : []),
-    ...text('STARTTLS', config.starttls),
-  ];
+        ),
+    duration('Grace', config.grace_seconds),
+    duration('Timeout', config.timeout_seconds),
+    text('Keyword', config.target_keyword),
+    text('Record', config.record_type),
+    text('JSON', config.json),
+    text('Expects', config.expect),
+    config.tls === true && { label: 'TLS', value: 'yes' },
+    typeof days === 'number' && { label: 'Warns', value: `${counted(days, 'day')} before expiry` },
+    text('STARTTLS', config.starttls),
+  );
 }
 
 /** Creates a monitor and subscribes the channel to its alerts. `pushUrl` is for the job of a heartbeat; show it only once. */
@@ -168,10 +167,7 @@ async function subscribe(
     return 'Alerts will be posted in this channel.';
   } catch (error) {
     if (error instanceof CommandError) return error.message;
-    log.error(
-      { err: error, monitor: created.id },
-      "could not turn on a new monitor's alerts in its channel",
-    );
+    log.error({ err: error, monitor: created.id }, "could not turn on a new monitor's alerts");
     return 'Its alerts could not be turned on in this channel. Try /monitor alerts on.';
   }
 }
@@ -199,17 +195,15 @@ function createdCard(
 
 /** A card for everyone must not contain the push address: anyone who has it can report the job as alive. */
 function withoutAddress(card: Card, id: string): Card {
-  const action: CardAction = {
+  const actions = fittingActions({
     label: 'Push address',
     command: 'monitor push address',
     values: { monitor: id },
-  };
-  const where = isCarried(action)
-    ? 'People who can manage monitors can create a new one with the button.'
-    : 'People who can manage monitors can find it in the monitoring service.';
-  return {
-    ...card,
-    parts: [...card.parts, textPart(`The job reports to a push address. ${where}`)],
-    actions: isCarried(action) ? [action] : undefined,
-  };
+  });
+  const where =
+    actions.length > 0
+      ? 'People who can manage monitors can create a new one with the button.'
+      : 'People who can manage monitors can find it in the monitoring service.';
+  const text = `The job reports to a push address. ${where}`;
+  return { ...card, parts: [...card.parts, textPart(text)], actions };
 }

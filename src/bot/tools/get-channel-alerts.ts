@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CommandError } from '../shared/errors.ts';
-import { placeKey } from '../shared/place.ts';
+import { hasPlace } from '../shared/place.ts';
 import { asOf, isoTime, tool } from './tool.ts';
 
 export const getChannelAlerts = tool({
@@ -23,7 +23,7 @@ export const getChannelAlerts = tool({
     return {
       as_of: isoTime(nowMs),
       hears: await channels.describe(place),
-      hears_every_alert: alertPlaces.some((other) => placeKey(other) === placeKey(place)),
+      hears_every_alert: hasPlace(alertPlaces, place),
     };
   },
 });

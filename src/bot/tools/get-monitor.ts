@@ -6,7 +6,7 @@ import {
   type MonitorDetails,
 } from '../../contracts/monitoring-additions.ts';
 import { shortened } from '../shared/text-format.ts';
-import { findMonitor, ifOffered, pageOf } from './monitors.ts';
+import { ifOffered, monitorMeant, pageOf } from './monitors.ts';
 import { MonitorView, monitorView } from './read-model.ts';
 import { asOf, isoTime, monitorField, tool } from './tool.ts';
 
@@ -41,8 +41,9 @@ export const getMonitor = tool({
     found: `${shortened(monitor.status, 20)}, ${checkedWords(monitor, as_of)}`,
     page: pageOf(monitor),
   }),
-  async run({ monitor: meant }, { monitoring, nowMs, signal }) {
-    const listed = findMonitor(await monitoring.list({ signal }), meant);
+  async run({ monitor: meant }, context) {
+    const { monitoring, nowMs, signal } = context;
+    const listed = await monitorMeant(meant, context);
     const { id, interval_seconds } = listed;
     const [details, last_checks] = await Promise.all([
       ifOffered(monitoring.show(id, { signal })),

@@ -147,29 +147,23 @@ async function readRollups(
 
 /** Checks and response times of the rollups that begin in the span. Pure. */
 function timesIn(rollups: readonly Rollup[], { fromMs, toMs }: TimeSpan): Partial<UptimeSpan> {
-  const inSpan = rollups.filter(({ starts_at }) => {
+  const sums = { checks: 0, failed_checks: 0, passed: 0, ms: 0 };
+  const range = { min: Number.POSITIVE_INFINITY, max: 0 };
+  for (const { starts_at, checks, failures, response_time_ms: times } of rollups) {
     const startsMs = Date.parse(starts_at);
-    return startsMs >= fromMs && startsMs < toMs;
-  });
-  const checks = inSpan.reduce((sum, one) => sum + one.checks, 0);
+    if (startsMs < fromMs || startsMs >= toMs) continue;
+    sums.checks += checks;
+    sums.failed_checks += failures;
+    if (!times) continue;
+    sums.passed += checks - failures;
+    sums.ms += times.mean * (checks - failures);
+    range.min = Math.min(range.min, times.min);
+    range.max = Math.max(range.max, times.max);
+  }
+  const { checks, failed_checks, passed, ms } = sums;
   if (checks === 0) return {};
-  const failed_checks = inSpan.reduce((sum, one) => sum + one.failures, 0);
-  const timed = inSpan.flatMap(({ response_time_ms: times, checks: all, failures }) =>
-    times ? [{ ...times, passed: all - failures }] : [],
-  );
-  const passed = timed.reduce((sum, one) => sum + one.passed, 0);
-  const mean = timed.reduce((sum, one) => sum + one.mean * one.passed, 0) / passed;
-  return {
-    checks,
-    failed_checks,
-    ...(passed > 0 && {
-      response_time_ms: {
-        min: Math.min(...timed.map(({ min }) => min)),
-        mean: Math.round(mean * 10) / 10,
-        max: Math.max(...timed.map(({ max }) => max)),
-      },
-    }),
-  };
+  const mean = Math.round((ms / passed) * 10) / 10;
+  return { checks, failed_checks, response_time_ms: passed > 0 ? { ...range, mean } : undefined };
 }
 
 /** Uptime of all monitors on the days from `firstDay` to `lastDay`, as numbers of days since 1970. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CommandError } from '../shared/errors.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { sumsBy } from '../usage/usage-sums.ts';
+import { sumsBy } from '../usage/usage-log.ts';
 import { isoTime, tool } from './tool.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Incidents } from '../incidents/incident-service.ts';
 import { newSnooze } from '../incidents/snoozes.ts';
 import { type Card, factsPart, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
@@ -8,6 +9,33 @@ import { monitorField, type WriteContext, writingTool } from './tool.ts';
 
 const IncidentDraft = z.object({ monitor: DraftMonitor, incident: z.string() });
 
+type IncidentMarker = Pick<WriteContext, 'person'> & { incidents: Pick<Incidents, 'mark'> };
+
+/** Acknowledges an incident in every channel that shows it. Resolves to a card if someone else was first. */
+export async function acknowledge(
+  incident: string,
+  { incidents, person }: IncidentMarker,
+): Promise<Card | undefined> {
+  const by = shortened(person.name, 80);
+  const first = await incidents.mark(incident, 'acknowledged', (atMs) => ({ by, atMs }));
+  return first && firstCard(`${first.by} acknowledged this first`, 'Acknowledged', first.atMs);
+}
+
+/** Holds back new outages of the incident's monitors for an hour. Resolves to a card if someone else was first. */
+export async function snooze(
+  incident: string,
+  { incidents, person }: IncidentMarker,
+): Promise<Card | undefined> {
+  const first = await incidents.mark(incident, 'snoozed', (atMs) => newSnooze(person.name, atMs));
+  return first && firstCard(`${first.by} snoozed this first`, 'Snoozed until', first.untilMs);
+}
+
+const firstCard = (title: string, label: string, atMs: number): Card => ({
+  tone: 'info',
+  title,
+  parts: [factsPart({ label, value: { atMs } })],
+});
+
 async function openIncident(meant: string, context: WriteContext) {
   const monitor = await draftMonitor(meant, context);
   const incident = context.incidents.openOf(monitor.id);
@@ -16,13 +44,6 @@ async function openIncident(meant: string, context: WriteContext) {
     `${titleOf(monitor)} has no ongoing incident that was posted in a channel. There is nothing to acknowledge or snooze.`,
   );
 }
-
-/** Names the person who came first. */
-const alreadyDoneCard = (title: string, label: string, atMs: number): Card => ({
-  tone: 'info',
-  title,
-  parts: [factsPart({ label, value: { atMs } })],
-});
 
 export const acknowledgeIncident = writingTool({
   name: 'acknowledge_incident',
@@ -38,13 +59,10 @@ export const acknowledgeIncident = writingTool({
     facts: factsOf(monitor),
     confirm: 'Acknowledge',
   }),
-  async carryOut({ monitor, incident }, { incidents, person }) {
-    const by = shortened(person.name, 80);
-    const before = await incidents.mark(incident, 'acknowledged', (atMs) => ({ by, atMs }));
-    if (before) {
-      return alreadyDoneCard(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
-    }
-    return textCard('good', `${by} acknowledged the incident of ${titleOf(monitor)}`);
+  async carryOut({ monitor, incident }, context) {
+    const by = shortened(context.person.name, 80);
+    const first = await acknowledge(incident, context);
+    return first ?? textCard('good', `${by} acknowledged the incident of ${titleOf(monitor)}`);
   },
 });
 
@@ -61,14 +79,9 @@ export const snoozeIncident = writingTool({
     facts: factsOf(monitor),
     confirm: 'Snooze',
   }),
-  async carryOut({ monitor, incident }, { incidents, person }) {
-    const before = await incidents.mark(incident, 'snoozed', (atMs) =>
-      newSnooze(person.name, atMs),
-    );
-    if (before) {
-      return alreadyDoneCard(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
-    }
-    return textCard('good', `${titleOf(monitor)} is snoozed for an hour`);
+  async carryOut({ monitor, incident }, context) {
+    const first = await snooze(incident, context);
+    return first ?? textCard('good', `${titleOf(monitor)} is snoozed for an hour`);
   },
 });
 

@@ -4,7 +4,7 @@ import type { Fact } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
-import { findMonitor } from './monitors.ts';
+import { monitorMeant } from './monitors.ts';
 import type { ToolContext } from './tool.ts';
 
 /** A monitor as it was when its change was proposed. */
@@ -17,11 +17,8 @@ export const DraftMonitor = z.object({
 export type DraftMonitor = z.infer<typeof DraftMonitor>;
 
 /** Finds a monitor for a draft. Throws a `CommandError` if none or several match. */
-export async function draftMonitor(
-  meant: string,
-  { monitoring, signal }: ToolContext,
-): Promise<DraftMonitor> {
-  const { id, name, target, status } = findMonitor(await monitoring.list({ signal }), meant);
+export async function draftMonitor(meant: string, context: ToolContext): Promise<DraftMonitor> {
+  const { id, name, target, status } = await monitorMeant(meant, context);
   return { id, name, target, status };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CheckRecord } from '../../contracts/monitoring-additions.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { findMonitor, offered, pageOf } from './monitors.ts';
+import { monitorMeant, offered, pageOf } from './monitors.ts';
 import { isoTime, limitField, monitorField, tool } from './tool.ts';
 
 const DEFAULT_LIMIT = 20;
@@ -24,8 +24,9 @@ export const listCheckResults = tool({
     found: checksInWords(results),
     page: pageOf({ id }),
   }),
-  async run({ monitor: meant, limit = DEFAULT_LIMIT }, { monitoring, nowMs, signal }) {
-    const { id, name } = findMonitor(await monitoring.list({ signal }), meant);
+  async run({ monitor: meant, limit = DEFAULT_LIMIT }, context) {
+    const { monitoring, nowMs, signal } = context;
+    const { id, name } = await monitorMeant(meant, context);
     const results = await offered('single checks', monitoring.results(id, { limit, signal }));
     return { as_of: isoTime(nowMs), monitor_id: id, monitor: shortened(name, 200), results };
   },

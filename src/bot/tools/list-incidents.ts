@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shortened } from '../shared/text-format.ts';
-import { findMonitor, offered } from './monitors.ts';
+import { monitorMeant, offered } from './monitors.ts';
 import { incidentTimes } from './read-model.ts';
 import { ReportedIncident, reportedIncidentsIn } from './reported-alerts.ts';
 import { type TimeSpan, timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
@@ -69,8 +69,7 @@ export const listIncidents = tool({
     const { monitoring, reported, nowMs, signal } = context;
     const span = timeSpanOf(wanted, DEFAULT_SPAN, nowMs);
     const range = { from: isoTime(span.fromMs), to: isoTime(span.toMs) };
-    const one =
-      meant === undefined ? undefined : findMonitor(await monitoring.list({ signal }), meant);
+    const one = meant === undefined ? undefined : await monitorMeant(meant, context);
     const query = one ? { monitor: one.id, limit: MAX_OF_ONE } : { limit: MAX_OF_ALL };
     const { incidents, total, complete } = await offered(
       'incidents',
@@ -114,26 +113,21 @@ const seconds = (ms: number) => Math.max(0, Math.round(ms / 1000));
 function byMonitor(incidents: readonly FoundIncident[], { fromMs, toMs }: TimeSpan) {
   const sums = new Map<
     string,
-    { monitor: string; incidents: number; downMs: number; longestSeconds: number }
+    { monitor: string; count: number; downMs: number; longest: number }
   >();
   for (const { monitor_id, monitor, started_at, ended_at = null, lasted_seconds } of incidents) {
     const times = incidentTimes({ started_at, ended_at }, toMs);
-    const downMs = Math.max(0, times.toMs - Math.max(times.fromMs, fromMs));
-    const sum = sums.get(monitor_id) ?? { monitor, incidents: 0, downMs: 0, longestSeconds: 0 };
-    sums.set(monitor_id, {
-      monitor,
-      incidents: sum.incidents + 1,
-      downMs: sum.downMs + downMs,
-      longestSeconds: Math.max(sum.longestSeconds, lasted_seconds),
-    });
+    const sum = sums.get(monitor_id) ?? { monitor, count: 0, downMs: 0, longest: 0 };
+    sum.count += 1;
+    sum.downMs += Math.max(0, times.toMs - Math.max(times.fromMs, fromMs));
+    sum.longest = Math.max(sum.longest, lasted_seconds);
+    sums.set(monitor_id, sum);
   }
   return [...sums]
     .sort(([, a], [, b]) => b.downMs - a.downMs)
-    .map(([monitor_id, sum]) => ({
-      monitor_id,
-      monitor: sum.monitor,
-      incidents: sum.incidents,
-      down_seconds: seconds(sum.downMs),
-      longest_seconds: sum.longestSeconds,
+    .map(([monitor_id, { monitor, count, downMs, longest }]) => ({
+      ...{ monitor_id, monitor, incidents: count },
+      down_seconds: seconds(downMs),
+      longest_seconds: longest,
     }));
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { CheckType, type Monitor } from '../../contracts/monitoring.ts';
 import { matches } from '../channels/channels.ts';
-import { sortByUrgency, urgencyOf } from '../incidents/monitor-order.ts';
+import { sortByUrgency } from '../incidents/monitor-order.ts';
 import { isDegraded, isDown, isPending, isSilenced, isUp } from '../shared/status.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { MonitorView, monitorView } from './read-model.ts';
+import { countByStatus, countsInWords, MonitorView, monitorView } from './read-model.ts';
 import { firingAlerts, ReportedAlertState } from './reported-alerts.ts';
 import { asOf, isoTime, limitField, tool } from './tool.ts';
 
@@ -22,9 +22,6 @@ const SORT = ['urgency', 'name', 'slowest', 'latest_change', 'newest'] as const;
 type SortOrder = (typeof SORT)[number];
 
 const DEFAULT_LIMIT = 20;
-
-/** Status names in the counts: a service may have as many as monitors. */
-const MAX_STATUSES = 20;
 
 export const listMonitors = tool({
   name: 'list_monitors',
@@ -71,10 +68,8 @@ export const listMonitors = tool({
     return `${which.length === 0 ? 'all ' : ''}${type}monitors${which.join('')}`;
   },
   account: ({ as_of, total, matching, by_status, reported_alerts }) => {
-    const counts = Object.entries(by_status).map(
-      ([status, count]) => `${count} ${shortened(status, 20)}`,
-    );
-    const found = matching === total ? counts.slice(0, 6).join(', ') : String(matching);
+    const counts = countsInWords(new Map(Object.entries(by_status)));
+    const found = matching === total ? counts : String(matching);
     const firing = reported_alerts ? `, ${counted(reported_alerts.total, 'alert')} FIRING` : '';
     return { found: `${found || 'none'}${firing}, ${asOf(Date.parse(as_of))}`, page: '/status' };
   },
@@ -90,7 +85,7 @@ export const listMonitors = tool({
     return {
       as_of: isoTime(nowMs),
       total: all.length,
-      by_status: countsOf(all),
+      by_status: Object.fromEntries(countByStatus(all)),
       matching: matching.length,
       monitors: sorted(matching, sort).slice(offset, next).map(monitorView),
       next_offset: next < matching.length ? next : undefined,
@@ -100,15 +95,14 @@ export const listMonitors = tool({
   },
 });
 
-function isMatch(
-  monitor: Monitor,
-  {
-    status,
-    text,
-    check_type,
-    flapping,
-  }: { status?: keyof typeof STATUS; text?: string; check_type?: string; flapping?: boolean },
-): boolean {
+interface MonitorFilter {
+  status?: keyof typeof STATUS;
+  text?: string;
+  check_type?: string;
+  flapping?: boolean;
+}
+
+function isMatch(monitor: Monitor, { status, text, check_type, flapping }: MonitorFilter): boolean {
   return (
     (status === undefined || STATUS[status].is(monitor)) &&
     (text === undefined || matches(monitor, text)) &&
@@ -129,23 +123,8 @@ function sorted(monitors: readonly Monitor[], sort: SortOrder): Monitor[] {
     case 'newest':
       return descending(({ created_at }) => timeOf(created_at));
     case 'name':
-      return sortByUrgency(monitors).sort((a, b) => a.name.localeCompare(b.name, 'en'));
+      return [...monitors].sort((a, b) => a.name.localeCompare(b.name, 'en'));
     case 'urgency':
       return sortByUrgency(monitors);
   }
-}
-
-function countsOf(monitors: readonly Monitor[]): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const { status } of monitors) counts.set(status, (counts.get(status) ?? 0) + 1);
-  const named = new Map<string, number>();
-  const urgentFirst = [...counts].sort(
-    ([a], [b]) => urgencyOf({ status: a }) - urgencyOf({ status: b }),
-  );
-  for (const [status, count] of urgentFirst) {
-    const word = shortened(status, 40);
-    const name = named.has(word) || named.size < MAX_STATUSES ? word : 'other';
-    named.set(name, (named.get(name) ?? 0) + count);
-  }
-  return Object.fromEntries(named);
 }

@@ -5,15 +5,28 @@ import { orAborted } from '../../contracts/or-aborted.ts';
 import { matches } from '../channels/channels.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shortened } from '../shared/text-format.ts';
+import type { ToolContext } from './tool.ts';
 
 /** Monitors that an error names if several match. */
 const MAX_NAMED = 10;
+
+/** Finds a monitor in the service's list. Throws `CommandError`. */
+export async function monitorMeant(
+  meant: string,
+  { monitoring, signal }: Pick<ToolContext, 'monitoring' | 'signal'>,
+): Promise<Monitor> {
+  return findMonitor(await monitoring.list({ signal }), meant);
+}
+
+/** True if a text is the id or the whole name. */
+export const isNamed = ({ id, name }: { id: string; name: string }, text: string) =>
+  id === text || name.toLowerCase() === text.toLowerCase();
 
 /** Finds a monitor by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
 export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
   const byId = monitors.find(({ id }) => id === meant);
   if (byId) return byId;
-  const named = monitors.filter(({ name }) => name.toLowerCase() === meant.toLowerCase());
+  const named = monitors.filter((monitor) => isNamed(monitor, meant));
   const candidates =
     named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
   const [only, ...others] = candidates;
@@ -30,35 +43,47 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
   );
 }
 
+/** One list for everyone who asks within `freshMs`. A failed one isn't kept. */
+export function shareList(
+  load: () => Promise<Monitor[]>,
+  freshMs: number,
+): () => Promise<Monitor[]> {
+  let latest: { list: Promise<Monitor[]>; atMs: number } | undefined;
+  return () => {
+    if (!latest || performance.now() - latest.atMs >= freshMs) {
+      const request = { list: load(), atMs: performance.now() };
+      request.list.catch(() => {
+        if (latest === request) latest = undefined;
+      });
+      latest = request;
+    }
+    return latest.list;
+  };
+}
+
 const SHARED_LIST_MS = 10_000;
 
 /** A client for one answer: its look-ups share one list, because each finds its monitor by name. A new check discards it. */
 export function withSharedList(monitoring: MonitoringClient): MonitoringClient {
-  let latest: { list: Promise<Monitor[]>; atMs: number } | undefined;
+  let list = shareList(() => monitoring.list(), SHARED_LIST_MS);
   return {
     ...monitoring,
-    async list(options = {}) {
-      if (!latest || performance.now() - latest.atMs > SHARED_LIST_MS) {
-        const request = { list: monitoring.list(options), atMs: performance.now() };
-        latest = request;
-        request.list.catch(() => {
-          if (latest === request) latest = undefined;
-        });
-      }
-      return await (options.signal ? orAborted(latest.list, options.signal) : latest.list);
-    },
+    list: async ({ signal } = {}) => await (signal ? orAborted(list(), signal) : list()),
     async check(id, options) {
       const checked = await monitoring.check(id, options);
-      latest = undefined;
+      list = shareList(() => monitoring.list(), SHARED_LIST_MS);
       return checked;
     },
   };
 }
 
-/** `undefined` if the service doesn't offer this: the contract is smaller than ours. */
-export async function ifOffered<T>(request: Promise<T>): Promise<T | undefined> {
+/** Resolves to `undefined` if the service doesn't offer this: the contract is smaller than ours. */
+export async function ifOffered<T>(
+  request: Promise<T>,
+  statuses: readonly number[] = [404, 405, 501],
+): Promise<T | undefined> {
   return await request.catch((error: unknown) => {
-    if (error instanceof StatusError && [404, 405, 501].includes(error.status)) return undefined;
+    if (error instanceof StatusError && statuses.includes(error.status)) return undefined;
     throw error;
   });
 }

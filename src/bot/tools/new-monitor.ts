@@ -80,9 +80,9 @@ export const TYPES: Record<CheckType, NewType> = {
     monitor(input) {
       const page = pageOf(input);
       if (input.keyword === undefined) {
-        throw new CommandError(
+        throw wrongInput(
+          'keyword',
           'A KEYWORD monitor needs the text to look for, such as keyword=Cart or keyword="Add to cart".',
-          { input: 'keyword' },
         );
       }
       const config = { ...probeTimes(input), target_keyword: input.keyword };
@@ -103,18 +103,14 @@ export const TYPES: Record<CheckType, NewType> = {
       const [, scheme = '', rest = input.target] = HOST_WITH_SCHEME.exec(input.target) ?? [];
       const target = rest.replace(/\/$/, '');
       if (!/:\d+$/.test(target)) {
-        throw new CommandError(
+        throw wrongInput(
+          'target',
           `“${input.target}” has no port. A TCP monitor needs a host and a port, such as db.example:5432.`,
-          { input: 'target' },
         );
       }
       const { send, expect } = input;
-      const config = {
-        ...probeTimes(input),
-        send,
-        expect,
-        tls: scheme.toLowerCase() === 'tls' || undefined,
-      };
+      const tls = scheme.toLowerCase() === 'tls' || undefined;
+      const config = { ...probeTimes(input), send, expect, tls };
       return { check_type: 'TCP', name: input.name ?? target, target, config };
     },
   },
@@ -151,12 +147,8 @@ export function monitorOf(input: NewMonitor): MonitorCreateInput {
   const type = input.type ?? typed[0]?.type ?? typeByTarget(input.target);
   const other = typed.find((each) => each.type !== type);
   if (other) {
-    throw new CommandError(
-      `“${other.name}” works with type=${other.type}, not with type=${type}.`,
-      {
-        input: other.name,
-      },
-    );
+    const sentence = `“${other.name}” works with type=${other.type}, not with type=${type}.`;
+    throw wrongInput(other.name, sentence);
   }
   const monitor = TYPES[type].monitor(input);
   // A setting that is undefined must not hide a default.
@@ -186,29 +178,30 @@ function typeByTarget(target: string): CheckType {
 function probeTimes({ interval, timeout }: NewMonitor) {
   if (interval !== undefined && interval > IntervalSeconds.max) {
     const longest = inWords(IntervalSeconds.max * 1000);
-    throw new CommandError(`“interval” can be at most ${longest}, except for a heartbeat.`, {
-      input: 'interval',
-    });
+    throw wrongInput('interval', `“interval” can be at most ${longest}, except for a heartbeat.`);
   }
   return { interval_seconds: interval, timeout_seconds: timeout };
 }
 
 /** Throws a `CommandError` for times that don't go together, or don't go with a heartbeat. */
 function refuseUnfitTimes({ interval, timeout, cron, zone }: NewMonitor): void {
-  const refuse = (input: keyof NewMonitor, sentence: string) => {
-    throw new CommandError(sentence, { input });
-  };
   if (timeout !== undefined) {
-    refuse('timeout', 'A heartbeat has no “timeout”. Use “grace” to say how late its ping may be.');
+    throw wrongInput(
+      'timeout',
+      'A heartbeat has no “timeout”. Use “grace” to say how late its ping may be.',
+    );
   }
   if (cron !== undefined && interval !== undefined) {
-    refuse('cron', 'Set “interval” or “cron”, not both.');
+    throw wrongInput('cron', 'Set “interval” or “cron”, not both.');
   }
   if (cron !== undefined && cron.trim().split(/\s+/).length !== 5) {
-    refuse('cron', `I didn't understand “${cron}”. A crontab has five fields: cron="0 3 * * *".`);
+    throw wrongInput(
+      'cron',
+      `I didn't understand “${cron}”. A crontab has five fields: cron="0 3 * * *".`,
+    );
   }
   if (zone !== undefined && cron === undefined) {
-    refuse('zone', '“zone” needs “cron”: cron="0 3 * * *" zone=Europe/Berlin.');
+    throw wrongInput('zone', '“zone” needs “cron”: cron="0 3 * * *" zone=Europe/Berlin.');
   }
 }
 
@@ -225,15 +218,18 @@ function urlOf(target: string): URL {
   const text = withScheme(target);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new CommandError(
+    throw wrongInput(
+      'target',
       `“${target}” is not a web address. Write one such as https://example.com or example.com/health.`,
-      { input: 'target' },
     );
   }
   return url;
 }
 
-/** The host of a page's address; checks of names and certificates need no more. */
+const wrongInput = (input: keyof NewMonitor, sentence: string) =>
+  new CommandError(sentence, { input });
+
+/** The host of a page's address, which is enough for checks of names and certificates. */
 function hostOf(target: string, part: 'hostname' | 'host' = 'hostname'): string {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? urlOf(target)[part] : target;
 }

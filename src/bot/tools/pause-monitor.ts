@@ -1,18 +1,15 @@
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { MAX_WINDOWS } from '../../contracts/monitoring-additions.ts';
-import { type Card, type CardAction, isCarried, textCard } from '../shared/card.ts';
+import { type Card, type CardAction, fittingActions, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
-import type { Right } from '../shared/rights.ts';
+import { mayManage } from '../shared/rights.ts';
 import { isPaused } from '../shared/status.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
 import { DraftMonitor, draftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { offered } from './monitors.ts';
 import { momentOf } from './time-span.ts';
 import { isoTime, monitorField, type WriteContext, writingTool } from './tool.ts';
-
-/** Monitors are shared by all channels. */
-export const mayManage = (to: string): Right => ({ setting: 'mayManage', over: 'shared', to });
 
 const MAX_DAYS = 30;
 const MAX_MS = MAX_DAYS * 86_400_000;
@@ -59,8 +56,9 @@ export const pauseMonitor = writingTool({
 
 function endOf(until: string, nowMs: number): number {
   const ms = momentOf('until', until);
-  if (ms <= nowMs)
+  if (ms <= nowMs) {
     throw new CommandError(`"until" must be in the future; now it is ${isoTime(nowMs)}.`);
+  }
   if (ms - nowMs > MAX_MS) {
     throw new CommandError(
       `"until" must be within ${MAX_DAYS} days. To pause for longer, leave "until" out.`,
@@ -88,7 +86,7 @@ export async function pause(
 
 /** Empty if the monitor's id is too long for a button. */
 export const resumeAction = ({ id }: Pick<DraftMonitor, 'id'>): CardAction[] =>
-  [{ label: 'Resume', command: 'monitor resume', values: { monitor: id } }].filter(isCarried);
+  fittingActions({ label: 'Resume', command: 'monitor resume', values: { monitor: id } });
 
 async function silence(
   { monitor, fromMs, untilMs }: { monitor: DraftMonitor; fromMs: number; untilMs: number },

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import type { Card } from '../shared/card.ts';
+import { type Card, type CardPart, codePart, compact, factsPart } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
-import { changeOfOthers } from './others/change-of-others.ts';
 import { tools } from './registry.ts';
 import type { WritingTool } from './tool.ts';
 
@@ -102,9 +101,8 @@ export function createProposals(store: Store) {
 
 export const isOpen = ({ end, atMs }: Proposal) => !end && atMs > Date.now() - OPEN_MS;
 
-/** The tool of a proposal; `undefined` if this version has no such tool. */
-export function writingTool({ tool: name }: Pick<Proposal, 'tool'>): WritingTool | undefined {
-  if (name.includes('__')) return changeOfOthers;
+/** A tool that changes something; `undefined` if this version has none of this name. */
+export function writingTool(name: string): WritingTool | undefined {
   const tool = tools.find((one) => one.name === name);
   return tool?.access === 'writes' ? tool : undefined;
 }
@@ -129,10 +127,7 @@ export function proposalCard(id: string, tool: WritingTool, draft: Record<string
   return {
     tone: tool.isDestructive ? 'warning' : 'info',
     title,
-    parts: [
-      { kind: 'facts', facts },
-      ...(code === undefined ? [] : [{ kind: 'code', text: code } as const]),
-    ],
+    parts: compact<CardPart>(factsPart(...facts), code !== undefined && codePart(code)),
     footer: 'Nothing has changed yet. Only the person who asked can confirm, within 10 minutes.',
     actions: [
       {

@@ -1,13 +1,9 @@
 import { z } from 'zod';
 import { MAX_PARENTS, type Monitor } from '../../contracts/monitoring.ts';
 import type { Incident } from '../../contracts/monitoring-additions.ts';
+import { sortByUrgency } from '../incidents/monitor-order.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
-
-/**
- * One reading of monitors and incidents for lists, cards, tools, reports, summaries and the status page: one shape, one order,
- * one length of an outage. Percentages are `percentOf` in shared/text-format.ts. A monitor flaps if the service says so.
- */
 
 /** A monitor with its live status, for models and other assistants. Unknown fields are absent. */
 export const MonitorView = z.object({
@@ -55,6 +51,25 @@ export function monitorView(monitor: Monitor): MonitorView {
     stale: monitor.stale || undefined,
     depends_on: depends_on.length > 0 ? depends_on.slice(0, MAX_PARENTS) : undefined,
   };
+}
+
+/** Counts statuses, the most urgent first. Pure. */
+export function countByStatus(monitors: readonly Monitor[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { status } of sortByUrgency(monitors)) {
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Statuses that are named, in case a service has a status for every monitor. */
+const MAX_STATUSES = 6;
+
+/** `2 DOWN, 9 UP, 1 PAUSED`. Pure. */
+export function countsInWords(counts: ReadonlyMap<string, number>): string {
+  const words = [...counts].map(([status, count]) => `${count} ${shortened(status, 20)}`);
+  const others = words.length > MAX_STATUSES ? ' and others' : '';
+  return words.slice(0, MAX_STATUSES).join(', ') + others;
 }
 
 /** When an incident began and how long it lasted by `untilMs`, such as now or the end of a report. Pure. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { type Card, textCard } from '../shared/card.ts';
+import { mayManage } from '../shared/rights.ts';
 import { DraftMonitor, draftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { offered } from './monitors.ts';
-import { mayManage } from './pause-monitor.ts';
 import { monitorField, writingTool } from './tool.ts';
 
 export const removeMonitor = writingTool({

@@ -62,13 +62,14 @@ export function firingAlerts(
   { firing, incidents }: ChannelReports,
   { status, text = '' }: { status?: string; text?: string },
 ): ReportedAlertState[] {
-  const isMatch = (one: Reported) =>
-    (status === undefined || status === 'not_up'
-      ? true
-      : status === 'down'
-        ? isDown(one)
-        : status === 'degraded' && isDegraded(one)) &&
-    one.name.toLowerCase().includes(text.toLowerCase());
+  const isMatch = (one: Reported) => {
+    const isStatus =
+      status === undefined ||
+      status === 'not_up' ||
+      (status === 'down' && isDown(one)) ||
+      (status === 'degraded' && isDegraded(one));
+    return isStatus && one.name.toLowerCase().includes(text.toLowerCase());
+  };
   const latest = new Map(incidents.map((one) => [one.monitorId, one]));
   return firing.filter(isMatch).map((one) => reportedState(one, latest.get(one.id)));
 }

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { type Card, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
+import { mayManage } from '../shared/rights.ts';
 import { isPaused } from '../shared/status.ts';
 import { DraftMonitor, draftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { offered } from './monitors.ts';
-import { mayManage } from './pause-monitor.ts';
 import { monitorField, writingTool } from './tool.ts';
 
 export const resumeMonitor = writingTool({

@@ -38,8 +38,6 @@ export interface ToolAccount {
 export interface WriteContext extends ToolContext {
   channels: Pick<Channels, 'describe' | 'add'>;
   incidents: Pick<Incidents, 'openOf' | 'mark' | 'note'>;
-  /** Tools of other people's servers, if any are set up. */
-  others?: { carryOut(draft: Record<string, unknown>, context: WriteContext): Promise<Card> };
   person: { name: string };
   /** The thread of the question; absent where there is none. */
   thread?: string;
@@ -118,26 +116,26 @@ export interface WritingTool<
 
 export type Tool = ReadingTool | WritingTool;
 
+/** `missing` names tools that are unavailable, in parts of a sentence. */
+export interface ToolOffer {
+  tools: Tool[];
+  missing: string[];
+}
+
 /** Declares a tool that reads, so that `run` and `account` see the types of its own input and output. */
 export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
   declaration: Omit<ReadingTool<Input, Output>, 'access' | 'inputSchema'>,
 ): ReadingTool {
-  return {
-    ...declaration,
-    ...strictInput(declaration.input),
-    access: 'reads',
-  } as unknown as ReadingTool;
+  const { input } = declaration;
+  return { ...declaration, ...strictInput(input), access: 'reads' } as unknown as ReadingTool;
 }
 
 /** Declares a tool that writes. */
 export function writingTool<Input extends z.ZodObject, Draft extends z.ZodObject>(
   declaration: Omit<WritingTool<Input, Draft>, 'access' | 'inputSchema'>,
 ): WritingTool {
-  return {
-    ...declaration,
-    ...strictInput(declaration.input),
-    access: 'writes',
-  } as unknown as WritingTool;
+  const { input } = declaration;
+  return { ...declaration, ...strictInput(input), access: 'writes' } as unknown as WritingTool;
 }
 
 function strictInput(input: z.ZodObject) {

@@ -1,65 +1,41 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { underBroken } from '../../../src/bot/ask/answer-buttons.ts';
-import { type CardAction, encodeAction } from '../../../src/bot/shared/card.ts';
-import type { Reply } from '../../../src/bot/shared/invocation.ts';
+import type { CardAction } from '../../../src/bot/shared/card.ts';
 import type { Person } from '../../../src/bot/shared/place.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
-import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const ada: Person = { id: 'U1', name: 'Ada <!here>' };
 const grace: Person = { id: 'U2', name: 'Grace' };
 
-let invocations = 0;
-
 async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
-  const handle = (
-    request: { line: string } | { command: string; values: Record<string, unknown> },
-    { thread, person = ada, pressed }: { thread?: string; person?: Person; pressed?: string } = {},
-  ) =>
-    running.bot.dispatch({
-      id: `answers:${++invocations}`,
-      request,
-      place: CHANNEL,
-      person,
-      thread,
-      pressed,
-    });
-  async function ask(line: string, thread?: string) {
-    return await readAnswer(await handle({ line: `/ask ${line}` }, { thread }), thread);
-  }
+  const say = (line: string, thread?: string) => running.say(line, { thread, person: ada });
+  const ask = async (line: string, thread?: string) =>
+    await readAnswer(await say(`/ask ${line}`, thread), thread);
   const press = (
     actions: readonly CardAction[] | undefined,
     label: string,
-    where: { thread?: string; person?: Person } = {},
-  ): Promise<Reply> => {
-    const action = actions?.find((one) => one.label === label);
-    if (!action) throw new Error(`There is no button ${label}.`);
-    // Every platform can carry it.
-    encodeAction(action);
-    return handle(
-      { command: action.command, values: action.values },
-      { ...where, pressed: `message of ${where.thread}` },
-    );
-  };
-  /** What the model was told last, but for the system prompt. */
+    { thread, person = ada }: { thread?: string; person?: Person } = {},
+  ) => running.press(actions, label, { thread, person, pressed: `message of ${thread}` });
+  /** Messages in the last request to the model, without the system prompt. */
   const told = () => {
     const messages: Array<{ role: string; content: string }> =
       running.provider.calls.at(-1)?.body.messages ?? [];
     return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
   };
-  return { ...running, handle, ask, press, told };
+  return { ...running, say, ask, press, told };
 }
 
 const labels = (actions: readonly CardAction[] | undefined) => actions?.map(({ label }) => label);
 
-test('anybody can stop an answer, which says who did, and a stopped answer is not remembered', async () => {
-  const { provider, handle, press, ask, told } = await start();
+test('anyone can stop an answer, which names them, and its thread forgets it', async () => {
+  const { provider, say, press, ask, told } = await start();
   provider.answerWith(['one ', 'two '], { chunkMs: 1 });
   provider.failWith({ kind: 'stall', afterChunks: 2 });
-  const reply = await handle({ line: '/ask count' }, { thread: 'T1' });
+  const reply = await say('/ask count', 'T1');
   if (reply.kind !== 'answer') throw new Error('no answer');
   expect(labels(reply.actions)).toEqual(['Stop']);
   const reading = readAnswer(reply, 'T1');
@@ -92,7 +68,7 @@ test('an answer that broke off is tried again with the same question and model',
   expect(labels(again.end.actions)).toEqual(['Regenerate', '👍', '👎']);
 });
 
-test('an answer is made anew in place of the first, only while it is the last, also after a restart', async () => {
+test('the last answer of a thread can be regenerated once, also after a restart', async () => {
   const folder = await temporaryFolder();
   const first = await start({ folder });
   first.provider.answerWith('First.');
@@ -115,7 +91,7 @@ test('an answer is made anew in place of the first, only while it is the last, a
   expect(textOf(stale)).toContain('Only the last answer in a thread can be regenerated');
 });
 
-test('an answer that reached the longest its model gives can go on', async () => {
+test('an answer that reached its maximum length can be continued once', async () => {
   const { provider, ask, press, told } = await start();
   provider.answerWith('Half', { finishReason: 'length' });
   const half = await ask('tell all', 'T1');
@@ -133,7 +109,7 @@ test('an answer that reached the longest its model gives can go on', async () =>
   expect(textOf(stale)).toContain('Only the last answer in a thread can be continued');
 });
 
-test('a private answer is shared once, by whom it was shown to, and its thread remembers it', async () => {
+test('a private answer is shared once, by its person, and its thread remembers it', async () => {
   const { provider, ask, press, told } = await start();
   provider.answerWith('Quietly.');
   const { end } = await ask('private=true why?');
@@ -151,20 +127,12 @@ test('a private answer is shared once, by whom it was shown to, and its thread r
   expect(told()).toEqual(['why?', 'Quietly.', 'and then?']);
 });
 
-test('a private answer that broke off has no buttons', async () => {
-  const { provider, ask } = await start();
-  provider.failWith({ kind: 'status', status: 500 });
-  const { end } = await ask('private=true why?');
-  expect(end.note).toBeDefined();
-  expect(end.actions ?? []).toEqual([]);
-});
-
-test('while a later question is answered, nothing before it is made anew or goes on', async () => {
-  const { provider, handle, ask, press, told } = await start();
+test('an answer is neither regenerated nor continued while a later question is answered', async () => {
+  const { provider, say, ask, press, told } = await start();
   provider.answerWith('Half', { finishReason: 'length' });
   const first = await ask('one', 'T1');
   const letGo = provider.holdChunks(0);
-  const later = readAnswer(await handle({ line: '/ask two' }, { thread: 'T1' }), 'T1');
+  const later = readAnswer(await say('/ask two', 'T1'), 'T1');
   await eventually(() => provider.calls.length === 2);
   for (const label of ['Regenerate', 'Continue']) {
     const refused = cardOf(await press(first.end.actions, label, { thread: 'T1', person: grace }));
@@ -178,12 +146,12 @@ test('while a later question is answered, nothing before it is made anew or goes
   expect(told()).toEqual(['one', 'Half', 'two', 'Half', 'three']);
 });
 
-test('a question asked between a press and its turn comes first, and the press asks nothing', async () => {
-  const { provider, ask, press, handle, told } = await start();
+test('a question between a press and its turn comes first, and the press asks nothing', async () => {
+  const { provider, ask, press, say, told } = await start();
   const first = await ask('one', 'T1');
   const again = await press(first.end.actions, 'Regenerate', { thread: 'T1' });
   const letGo = provider.holdChunks(0);
-  const later = readAnswer(await handle({ line: '/ask two' }, { thread: 'T1' }), 'T1');
+  const later = readAnswer(await say('/ask two', 'T1'), 'T1');
   await eventually(() => provider.calls.length === 2);
   const tooLate = readAnswer(again, 'T1');
   letGo();
@@ -195,25 +163,10 @@ test('a question asked between a press and its turn comes first, and the press a
   expect(provider.calls).toHaveLength(2);
   await ask('three', 'T1');
   expect(told()).toEqual(['one', first.text, 'two', text, 'three']);
-  // It left no question of its own.
   expect(labels(end.actions)).toEqual(['Regenerate', '👍', '👎']);
 });
 
-test('a question that waits for an answer made anew comes after it', async () => {
-  const { provider, ask, press, handle, told } = await start();
-  provider.answerWith('First.');
-  const first = await ask('one', 'T1');
-  provider.answerWith('Another.');
-  const letGo = provider.holdChunks(0);
-  const again = readAnswer(await press(first.end.actions, 'Regenerate', { thread: 'T1' }), 'T1');
-  await eventually(() => provider.calls.length === 2);
-  const later = readAnswer(await handle({ line: '/ask two' }, { thread: 'T1' }), 'T1');
-  letGo();
-  await Promise.all([again, later]);
-  expect(told()).toEqual(['one', 'Another.', 'two']);
-});
-
-test('an answer made anew that failed is tried again in place of the first, also after a kill', async () => {
+test('a failed regeneration can be tried again, also after a kill', async () => {
   const folder = await temporaryFolder();
   const { provider, ask, press, told, stop } = await start({ folder });
   provider.answerWith('Zero.');
@@ -226,7 +179,7 @@ test('an answer made anew that failed is tried again in place of the first, also
     'T1',
   );
   expect(labels(failed.end.actions)).toEqual(['Try again']);
-  // Shown by its platform, and never ended.
+  // The platform shows it without an end.
   const cut = await press(failed.end.actions, 'Try again', { thread: 'T1', person: grace });
   if (cut.kind !== 'answer') throw new Error('no answer');
   await cut.begin({ thread: 'T1' });
@@ -244,18 +197,17 @@ test('an answer made anew that failed is tried again in place of the first, also
   expect(told()).toEqual(['zero', 'Zero.', 'one']);
 });
 
-test('a shared answer comes after the one that is being generated in the thread', async () => {
-  const { provider, ask, press, handle, told } = await start();
+test('a shared answer follows the one that is being generated in the thread', async () => {
+  const { provider, ask, press, say, told } = await start();
   provider.answerWith('Quietly.');
   const { end } = await ask('private=true psst?');
   provider.answerWith('First.');
   const letGo = provider.holdChunks(0);
-  const first = readAnswer(await handle({ line: '/ask one' }, { thread: 'T1' }), 'T1');
+  const first = readAnswer(await say('/ask one', 'T1'), 'T1');
   await eventually(() => provider.calls.length === 2);
   const share = await press(end.actions, 'Share');
   if (share.kind !== 'answer') throw new Error('no answer');
   const shared = share.stream('T1')[Symbol.asyncIterator]();
-  // Everybody sees it at once.
   expect((await shared.next()).value).toEqual({ kind: 'text', text: 'Quietly.' });
   const ended = shared.next();
   letGo();
@@ -265,64 +217,59 @@ test('a shared answer comes after the one that is being generated in the thread'
   expect(told()).toEqual(['one', 'First.', 'psst?', 'Quietly.', 'two']);
 });
 
-describe('a button that is pressed twice', () => {
-  const broken = { kind: 'status', status: 500 } as const;
+test('a second press names the first person, unless it is a double click', async () => {
+  const { provider, ask, press } = await start();
+  const first = await ask('one', 'T1');
+  const pressedBy = (person: Person) =>
+    press(first.end.actions, 'Regenerate', { thread: 'T1', person });
+  const again = await pressedBy(ada);
+  const [double, second] = await Promise.all([pressedBy(ada), pressedBy(grace)]);
+  expect(double).toEqual({ kind: 'nothing' });
+  expect(second).toMatchObject({ kind: 'card', private: true });
+  expect(textOf(cardOf(second))).toContain('Ada <!here> pressed this first.');
+  await readAnswer(again, 'T1');
+  expect(provider.calls).toHaveLength(2);
+});
 
-  test('shows who was first, unless the same person clicked twice', async () => {
-    const { provider, ask, press } = await start();
-    const first = await ask('one', 'T1');
-    const pressedBy = (person: Person) =>
-      press(first.end.actions, 'Regenerate', { thread: 'T1', person });
-    const again = await pressedBy(ada);
-    const [double, second] = await Promise.all([pressedBy(ada), pressedBy(grace)]);
-    expect(double).toEqual({ kind: 'nothing' });
-    expect(second).toMatchObject({ kind: 'card', private: true });
-    expect(textOf(cardOf(second))).toContain('Ada <!here> pressed this first.');
-    await readAnswer(again, 'T1');
-    expect(provider.calls).toHaveLength(2);
-  });
+test('a button can be pressed again after its answer could not be shown', async () => {
+  const { provider, ask, press } = await start();
+  const first = await ask('one', 'T1');
+  const again = () => press(first.end.actions, 'Regenerate', { thread: 'T1' });
+  for (let tries = 0; tries < 2; tries += 1) {
+    const reply = await again();
+    if (reply.kind !== 'answer') throw new Error('no answer');
+    reply.notShown?.();
+  }
+  provider.failWith({ kind: 'status', status: 500 });
+  const failed = await again();
+  await readAnswer(failed, 'T1');
+  if (failed.kind !== 'answer') throw new Error('no answer');
+  failed.notShown?.();
+  provider.recover();
+  expect((await readAnswer(await again(), 'T1')).end.note).toBeUndefined();
+});
 
-  test('can be pressed again when the first press failed', async () => {
-    const { provider, ask, press } = await start();
-    const first = await ask('one', 'T1');
-    const again = () => press(first.end.actions, 'Regenerate', { thread: 'T1' });
-    for (let tries = 0; tries < 2; tries += 1) {
-      const reply = await again();
-      if (reply.kind !== 'answer') throw new Error('no answer');
-      reply.notShown?.();
-    }
-    provider.failWith(broken);
-    const failed = await again();
-    await readAnswer(failed, 'T1');
-    if (failed.kind !== 'answer') throw new Error('no answer');
-    // Its end, with the button that tries again, could not be shown.
-    failed.notShown?.();
-    provider.recover();
-    expect((await readAnswer(await again(), 'T1')).end.note).toBeUndefined();
-  });
+test('a press counts after a restart, unless the process died before its end', async () => {
+  const folder = await temporaryFolder();
+  const { ask, press, stop } = await start({ folder });
+  const first = await ask('one', 'T1');
+  const other = await ask('other', 'T2');
+  await readAnswer(await press(first.end.actions, 'Regenerate', { thread: 'T1' }), 'T1');
+  await press(other.end.actions, 'Regenerate', { thread: 'T2' });
+  const killed = await asKilled(folder);
+  await stop();
+  const later = await start({ folder: killed });
+  const late = await later.press(first.end.actions, 'Regenerate', { thread: 'T1' });
+  expect(textOf(cardOf(late))).toContain('Someone pressed this first.');
+  const again = await later.press(other.end.actions, 'Regenerate', { thread: 'T2' });
+  expect((await readAnswer(again, 'T2')).end.note).toBeUndefined();
+});
 
-  test('acts once also over a restart, and may be tried again where the first died before its end', async () => {
-    const folder = await temporaryFolder();
-    const { ask, press, stop } = await start({ folder });
-    const first = await ask('one', 'T1');
-    const other = await ask('other', 'T2');
-    await readAnswer(await press(first.end.actions, 'Regenerate', { thread: 'T1' }), 'T1');
-    await press(other.end.actions, 'Regenerate', { thread: 'T2' });
-    const killed = await asKilled(folder);
-    await stop();
-    const later = await start({ folder: killed });
-    const late = await later.press(first.end.actions, 'Regenerate', { thread: 'T1' });
-    expect(textOf(cardOf(late))).toContain('Someone pressed this first.');
-    const again = await later.press(other.end.actions, 'Regenerate', { thread: 'T2' });
-    expect((await readAnswer(again, 'T2')).end.note).toBeUndefined();
-  });
-
-  test('does nothing where it cannot be stored', async () => {
-    const { ask, press, store, provider } = await start();
-    const { end } = await ask('one', 'T1');
-    await store.close();
-    const refused = cardOf(await press(end.actions, 'Regenerate', { thread: 'T1' }));
-    expect(refused.title).toBe('Something went wrong');
-    expect(provider.calls).toHaveLength(1);
-  });
+test('a press does nothing if it cannot be stored', async () => {
+  const { ask, press, store, provider } = await start();
+  const { end } = await ask('one', 'T1');
+  await store.close();
+  const refused = cardOf(await press(end.actions, 'Regenerate', { thread: 'T1' }));
+  expect(refused.title).toBe('Something went wrong');
+  expect(provider.calls).toHaveLength(1);
 });

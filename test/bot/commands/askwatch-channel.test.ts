@@ -12,22 +12,11 @@ const DEV: Place = { platform: 'discord', channel: 'D1' };
 const admin: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
 const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
 
-let invocations = 0;
-
 async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
-  const say = (
-    line: string,
-    { place = OPS, person = admin, thread = undefined as string | undefined } = {},
-  ) =>
-    running.bot.dispatch({
-      id: `channel:${++invocations}`,
-      request: { line },
-      place,
-      person,
-      thread,
-    });
-  /** Asks in a thread and gives what the model was sent. */
+  const say: typeof running.say = (line, where) =>
+    running.say(line, { place: OPS, person: admin, ...where });
+  /** Asks in a thread and returns the model's request. */
   async function ask(
     question: string,
     where: { place?: Place; thread?: string; person?: Person } = {},
@@ -40,13 +29,13 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   return { ...running, say, ask, text };
 }
 
-/** What the model is told first; what it is told of the functions follows after a blank line. */
+/** The system prompt before the blank line and the words about functions. */
 const promptOf = (body: { messages: Array<{ role: string; content: string }> } | undefined) =>
   body?.messages
     .find(({ role }) => role === 'system')
     ?.content.split('\n\nThe functions look up')[0];
 
-test('a channel has a model of its own, also after a restart, and others do not', async () => {
+test('a channel keeps its own model, also after a restart', async () => {
   const folder = await temporaryFolder();
   const first = await start({ folder });
   const [usual, other] = ['test-model', 'test-vision'];
@@ -66,14 +55,14 @@ test('a channel has a model of its own, also after a restart, and others do not'
   expect((await second.ask('why?')).model).toBe(usual);
 });
 
-test('a model that is not there is refused and changes nothing', async () => {
+test('an unknown model is refused and changes nothing', async () => {
   const { say, text, ask } = await start();
   const usual = 'test-model';
   expect(await text(say('/askwatch model nonsense'))).toContain('No text model called “nonsense”');
   expect((await ask('why?')).model).toBe(usual);
 });
 
-test('a channel has a prompt of its own, word for word', async () => {
+test('a channel has its own prompt, word for word', async () => {
   const { say, text, ask } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
   expect(await text(say('/askwatch prompt'))).toContain('Be kind.');
   const prompt = 'Answer in Spanish; format=short, "quoted" and <b>.';
@@ -85,7 +74,7 @@ test('a channel has a prompt of its own, word for word', async () => {
   expect(promptOf(await ask('why?'))).toBe('Be kind.');
 });
 
-test('the word show says what nothing says too, and is neither a model nor a prompt', async () => {
+test('the word show shows the setting and is neither a model nor a prompt', async () => {
   const { say, text, ask } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
   for (const line of ['/askwatch model', '/askwatch prompt']) {
     const shown = await text(say(line));
@@ -96,13 +85,13 @@ test('the word show says what nothing says too, and is neither a model nor a pro
 });
 
 test('a prompt equal to the default is not stored as the channel’s own', async () => {
-  const { bot, say, text } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  const { send, say, text } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
   const request = { command: 'askwatch prompt', values: { prompt: 'Be kind.' } };
-  await bot.dispatch({ id: 'form:1', request, place: OPS, person: admin });
+  await send(request, { place: OPS, person: admin });
   expect(await text(say('/askwatch prompt'))).toContain('uses the default prompt');
 });
 
-test('the forms begin with what is set, for those who may change it', async () => {
+test('the forms begin with the current settings, for people with the right', async () => {
   const { bot, say } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
   const open = async (command: Command, person = admin) =>
     await bot.openForm(command, { place: OPS, person });
@@ -125,7 +114,7 @@ test('the forms begin with what is set, for those who may change it', async () =
   }
 });
 
-test('without the catalog the form of the model says why there is none', async () => {
+test('the form of the model says why it has no models without the catalog', async () => {
   const { bot, provider } = await start();
   await provider.close();
   const opened = await bot.openForm(modelCommand, { place: OPS, person: admin });
@@ -148,7 +137,7 @@ test('a person who does not manage the channel sees model and prompt and changes
   expect(promptOf(body)).not.toContain('rude');
 });
 
-test('a thread that is forgotten goes on as if it were new; others remember', async () => {
+test('a forgotten thread starts a new conversation, and others remember', async () => {
   const { say, text, ask } = await start();
   const said = (body: { messages: Array<{ role: string; content: string }> }) =>
     body.messages.filter(({ role }) => role === 'user').map(({ content }) => content);

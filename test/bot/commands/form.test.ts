@@ -1,87 +1,81 @@
-import { describe, expect, test } from 'vitest';
-import { commands } from '../../../src/bot/commands/commands.ts';
+import { expect, test } from 'vitest';
 import { formFields, formOf, formProblems } from '../../../src/bot/commands/form.ts';
 import { monitorAdd } from '../../../src/bot/commands/monitor/add.ts';
+import { commands } from '../../../src/bot/features.ts';
 import { monitorOf } from '../../../src/bot/tools/new-monitor.ts';
 
-describe('a target without a type', () => {
-  test.each([
-    ['db.example:5432', 'TCP', 'db.example:5432', {}],
-    ['[2001:db8::7]:22', 'TCP', '[2001:db8::7]:22', {}],
-    ['tcp://shop.example:8443/', 'TCP', 'shop.example:8443', {}],
-    ['tls://cache.example:6380', 'TCP', 'cache.example:6380', { tls: true }],
-    ['shop.example:8443', 'HTTP', 'https://shop.example:8443', {}],
-    ['localhost:3000', 'HTTP', 'https://localhost:3000', {}],
-    ['db.example:5432/health', 'HTTP', 'https://db.example:5432/health', {}],
-    ['http://db.example:5432', 'HTTP', 'http://db.example:5432', {}],
-  ])('%s is of the type %s', (target, check_type, meant, config) => {
-    expect(monitorOf({ target })).toMatchObject({ check_type, target: meant, config });
-  });
-
-  test('is of the type that an input goes with', () => {
-    expect(monitorOf({ target: 'cache.example:7000', send: 'PING\\r\\n', expect: 'PONG' })).toEqual(
-      {
-        ...{ check_type: 'TCP', name: 'cache.example:7000', target: 'cache.example:7000' },
-        config: { send: 'PING\\r\\n', expect: 'PONG' },
-      },
-    );
-    expect(monitorOf({ target: 'api.example/health', json: 'queue < 100' })).toMatchObject({
-      ...{ check_type: 'HTTP', target: 'https://api.example/health' },
-      config: { json: 'queue < 100' },
-    });
-    expect(monitorOf({ target: 'mail.example:25', starttls: 'smtp', days: 30 })).toEqual({
-      ...{ check_type: 'CERTIFICATE', name: 'mail.example:25', target: 'mail.example:25' },
-      config: { days_left: 30, starttls: 'smtp' },
-    });
-    expect(monitorOf({ target: 'https://a.example:8443/b', type: 'CERTIFICATE' })).toMatchObject({
-      target: 'a.example:8443',
-    });
-    expect(() => monitorOf({ target: 'cache.example', expect: 'PONG' })).toThrow(
-      '“cache.example” has no port. A TCP monitor needs a host and a port, such as db.example:5432.',
-    );
-    expect(() => monitorOf({ type: 'HTTP', target: 'x.example', expect: 'a' })).toThrow(
-      '“expect” works with type=TCP, not with type=HTTP.',
-    );
-  });
+test.each([
+  ['db.example:5432', 'TCP', 'db.example:5432', {}],
+  ['[2001:db8::7]:22', 'TCP', '[2001:db8::7]:22', {}],
+  ['tcp://shop.example:8443/', 'TCP', 'shop.example:8443', {}],
+  ['tls://cache.example:6380', 'TCP', 'cache.example:6380', { tls: true }],
+  ['shop.example:8443', 'HTTP', 'https://shop.example:8443', {}],
+  ['localhost:3000', 'HTTP', 'https://localhost:3000', {}],
+  ['db.example:5432/health', 'HTTP', 'https://db.example:5432/health', {}],
+  ['http://db.example:5432', 'HTTP', 'http://db.example:5432', {}],
+])('the target %s gets the type %s', (target, check_type, meant, config) => {
+  expect(monitorOf({ target })).toMatchObject({ check_type, target: meant, config });
 });
 
-describe('the form of a command', () => {
-  test.each(['/monitor add', 'monitor  ADD ', ' /Monitor add'])('is opened by %j', (line) => {
-    expect(formOf(line, commands)).toBe(monitorAdd);
+test('an input of one type chooses that type', () => {
+  expect(monitorOf({ target: 'cache.example:7000', send: 'PING\\r\\n', expect: 'PONG' })).toEqual({
+    ...{ check_type: 'TCP', name: 'cache.example:7000', target: 'cache.example:7000' },
+    config: { send: 'PING\\r\\n', expect: 'PONG' },
   });
-
-  test.each(['/monitor', '/monitor add x', '/monitor list', '/ask', ''])(
-    'is not meant by %j',
-    (line) => {
-      expect(formOf(line, commands)).toBeUndefined();
-    },
+  expect(monitorOf({ target: 'api.example/health', json: 'queue < 100' })).toMatchObject({
+    ...{ check_type: 'HTTP', target: 'https://api.example/health' },
+    config: { json: 'queue < 100' },
+  });
+  expect(monitorOf({ target: 'mail.example:25', starttls: 'smtp', days: 30 })).toEqual({
+    ...{ check_type: 'CERTIFICATE', name: 'mail.example:25', target: 'mail.example:25' },
+    config: { days_left: 30, starttls: 'smtp' },
+  });
+  expect(monitorOf({ target: 'https://a.example:8443/b', type: 'CERTIFICATE' })).toMatchObject({
+    target: 'a.example:8443',
+  });
+  expect(() => monitorOf({ target: 'cache.example', expect: 'PONG' })).toThrow(
+    '“cache.example” has no port. A TCP monitor needs a host and a port, such as db.example:5432.',
   );
+  expect(() => monitorOf({ type: 'HTTP', target: 'x.example', expect: 'a' })).toThrow(
+    '“expect” works with type=TCP, not with type=HTTP.',
+  );
+});
 
-  test.each([
-    [undefined, ['json']],
-    ['HTTP', ['json']],
-    ['KEYWORD', ['keyword']],
-    ['DNS', ['record']],
-    ['TCP', ['expect', 'send']],
-    ['CERTIFICATE', ['days', 'starttls']],
-    ['HEARTBEAT', ['cron', 'zone', 'grace']],
-  ])('has the inputs of the kind %s', (type, more) => {
-    const fields = formFields(monitorAdd, type === undefined ? {} : { type });
-    expect(fields.map(({ name }) => name)).toEqual(['type', 'target', 'name', 'interval', ...more]);
-    const required = fields.filter((field) => field.required).map(({ name }) => name);
-    expect(required).toEqual(['type', 'target', ...more.filter((name) => name === 'keyword')]);
-  });
+test.each(['/monitor add', 'monitor  ADD ', ' /Monitor add'])('%j opens a form', (line) => {
+  expect(formOf(line, commands)).toBe(monitorAdd);
+});
 
-  test('shows an error beside its input', () => {
-    const problems = (values: Record<string, unknown>) => formProblems(monitorAdd, values);
-    const target = 'https://example.com';
-    expect(problems({ type: 'HTTP', target })).toEqual({});
-    expect(Object.keys(problems({ type: 'HTTP' }))).toEqual(['target']);
-    expect(Object.keys(problems({ type: 'KEYWORD', target }))).toEqual(['keyword']);
-    expect(Object.keys(problems({ type: 'HTTP', target: 'ftp://x' }))).toEqual(['target']);
-    expect(Object.keys(problems({ target: 'x'.repeat(3_000), interval: 'soon' })).sort()).toEqual([
-      'interval',
-      'target',
-    ]);
-  });
+test.each(['/monitor', '/monitor add x', '/monitor list', '/ask', ''])(
+  '%j opens no form',
+  (line) => {
+    expect(formOf(line, commands)).toBeUndefined();
+  },
+);
+
+test.each([
+  [undefined, ['json']],
+  ['HTTP', ['json']],
+  ['KEYWORD', ['keyword']],
+  ['DNS', ['record']],
+  ['TCP', ['expect', 'send']],
+  ['CERTIFICATE', ['days', 'starttls']],
+  ['HEARTBEAT', ['cron', 'zone', 'grace']],
+])('the form has the inputs of the type %s', (type, more) => {
+  const fields = formFields(monitorAdd, type === undefined ? {} : { type });
+  expect(fields.map(({ name }) => name)).toEqual(['type', 'target', 'name', 'interval', ...more]);
+  const required = fields.filter((field) => field.required).map(({ name }) => name);
+  expect(required).toEqual(['type', 'target', ...more.filter((name) => name === 'keyword')]);
+});
+
+test('the form shows an error at its input', () => {
+  const problems = (values: Record<string, unknown>) => formProblems(monitorAdd, values);
+  const target = 'https://example.com';
+  expect(problems({ type: 'HTTP', target })).toEqual({});
+  expect(Object.keys(problems({ type: 'HTTP' }))).toEqual(['target']);
+  expect(Object.keys(problems({ type: 'KEYWORD', target }))).toEqual(['keyword']);
+  expect(Object.keys(problems({ type: 'HTTP', target: 'ftp://x' }))).toEqual(['target']);
+  expect(Object.keys(problems({ target: 'x'.repeat(3_000), interval: 'soon' })).sort()).toEqual([
+    'interval',
+    'target',
+  ]);
 });

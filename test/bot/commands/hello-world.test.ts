@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Command } from '../../../src/bot/commands/command.ts';
-import { commands } from '../../../src/bot/commands/commands.ts';
+import { commands } from '../../../src/bot/features.ts';
 import { blockOf, linesToAdd } from '../../helpers/bot/hello-world.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';

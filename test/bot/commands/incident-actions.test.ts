@@ -1,20 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Card, decodeAction, encodeAction } from '../../../src/bot/shared/card.ts';
-import type { Reply } from '../../../src/bot/shared/invocation.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
-import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { cardOf, readAnswer, startTestBot, type TestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 const DEV: Place = { platform: 'discord', channel: 'D1' };
 
-let presses = 0;
-
-/** A bot whose two channels have been told that the shop is down. */
+/** A bot that has posted in two channels that the shop is down. */
 async function startWithIncident(folder?: string) {
   const settings = { alertPlaces: [OPS, DEV] };
   const running = await startTestBot({ settings, folder });
@@ -27,26 +24,18 @@ async function startWithIncident(folder?: string) {
   return { ...running, slack, discord, shop };
 }
 
-/** Presses the button with this label, as a platform does: by the text that it carries. */
-function press(
-  bot: Awaited<ReturnType<typeof startTestBot>>['bot'],
+const press = (
+  { press: pressAt }: TestBot,
   card: Card | undefined,
   label: string,
   person = { id: 'U1', name: 'Ada <!here>' },
-): Promise<Reply> {
-  const action = card?.actions?.find((one) => one.label === label);
-  if (!action) throw new Error(`There is no button ${label}.`);
-  const request = decodeAction(encodeAction(action));
-  if (!request) throw new Error('The button carries nothing.');
-  presses += 1;
-  const id = `press:${process.pid}:${presses}`;
-  return bot.dispatch({ id, request, place: OPS, person });
-}
+) => pressAt(card, label, { place: OPS, person });
 
 const labelsOf = (card: Card | undefined) => card?.actions?.map(({ label }) => label);
 
 test('an acknowledgement shows in every place, once, with who pressed', async () => {
-  const { bot, slack, discord, service, shop } = await startWithIncident();
+  const bot = await startWithIncident();
+  const { slack, discord, service, shop } = bot;
   const card = slack.messages[0]?.card;
   expect(labelsOf(card)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
   expect(await press(bot, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
@@ -55,7 +44,7 @@ test('an acknowledgement shows in every place, once, with who pressed', async ()
     expect(textOf(messages[0]?.card as Card)).toContain('Acknowledged by: Ada <!here>');
     expect(labelsOf(messages[0]?.card)).not.toContain('Acknowledge');
   }
-  // The button of a message that was not changed yet: nobody takes it from whoever was first.
+  // Pressed before the message changed.
   const before = slack.tries;
   const bob = { id: 'U2', name: 'Bob' };
   const second = await press(bot, card, 'Acknowledge', bob);
@@ -72,32 +61,23 @@ test('an acknowledgement shows in every place, once, with who pressed', async ()
   expect(textOf(late)).toContain('This incident is over.');
 });
 
-test('an outage whose monitor was removed has no button any more', async () => {
-  const { slack, service, shop } = await startWithIncident();
-  service.monitors.splice(
-    service.monitors.findIndex(({ id }) => id === shop.id),
-    1,
-  );
-  await eventually(() => textOf(slack.messages[0]?.card as Card).includes('no longer listed'));
-  expect(labelsOf(slack.messages[0]?.card) ?? []).toEqual([]);
-});
-
 test('a button works after a restart, and one of an incident long gone says so', async () => {
   const folder = await temporaryFolder();
   const first = await startWithIncident(folder);
   const card = first.slack.messages[0]?.card;
   await first.stop();
   const second = await startTestBot({ folder, settings: { alertPlaces: [OPS, DEV] } });
-  expect(await press(second.bot, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
+  expect(await press(second, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
   const foreign = {
     ...(card as Card),
     actions: [{ label: 'x', command: 'incident acknowledge', values: { incident: 'none' } }],
   };
-  expect(textOf(cardOf(await press(second.bot, foreign, 'x')))).toContain('too old');
+  expect(textOf(cardOf(await press(second, foreign, 'x')))).toContain('too old');
 });
 
 test('a snoozed monitor posts nothing for an hour, and its recovery is shown', async () => {
-  const { bot, slack, service, shop } = await startWithIncident();
+  const bot = await startWithIncident();
+  const { slack, service, shop } = bot;
   await press(bot, slack.messages[0]?.card, 'Snooze 1 h');
   await eventually(
     () => slack.messages[0] && textOf(slack.messages[0].card).includes('Snoozed by'),
@@ -108,7 +88,7 @@ test('a snoozed monitor posts nothing for an hour, and its recovery is shown', a
   service.setStatus(shop.id, 'DOWN');
   const asked = service.requests.length;
   await eventually(() => service.requests.length > asked + 2);
-  // Others are heard of, though the shop came first.
+  // Another monitor's outage is posted after the shop's was held back.
   service.setStatus(other.id, 'DOWN');
   await eventually(() => slack.messages.length === 2);
   expect(slack.messages.map(({ card }) => card.title)).toEqual([
@@ -117,11 +97,12 @@ test('a snoozed monitor posts nothing for an hour, and its recovery is shown', a
   ]);
 });
 
-test('a snooze is ended by a button, also when the outage is over, and what was held back is posted', async () => {
-  const { bot, slack, discord, service, shop } = await startWithIncident();
+test('a button ends a snooze, also after the outage, and what was held back is posted', async () => {
+  const bot = await startWithIncident();
+  const { slack, discord, service, shop } = bot;
   const card = slack.messages[0]?.card;
   await press(bot, card, 'Snooze 1 h');
-  // Both pressed before the message was changed: whoever was second hears so, and nothing is prolonged.
+  // Pressed before the message changed: the snooze isn't extended.
   const second = await press(bot, card, 'Snooze 1 h', { id: 'U2', name: 'Bob' });
   expect(textOf(cardOf(second))).toMatch(/^Ada <!here> snoozed this first\nSnoozed until: at \d+/);
   await eventually(() => labelsOf(slack.messages[0]?.card)?.includes('End snooze'));
@@ -144,27 +125,20 @@ test('a snooze is ended by a button, also when the outage is over, and what was 
 });
 
 test('“Check now” shows the result to the person who pressed, or says why there is none', async () => {
-  const { bot, slack } = await startWithIncident();
-  const reply = await press(bot, slack.messages[0]?.card, 'Check now');
+  const bot = await startWithIncident();
+  const reply = await press(bot, bot.slack.messages[0]?.card, 'Check now');
   expect(reply).toMatchObject({ kind: 'card', private: true });
-  // The fake keeps the contract alone, which has no check at once.
+  // The fake has the bare contract, which has no checks on request.
   expect(textOf(cardOf(reply))).toMatch(/Shop can’t be checked now: .*does not offer this/);
 });
 
 test('“Ask why” is answered in the thread of the incident', async () => {
-  const { bot, slack, provider } = await startWithIncident();
+  const bot = await startWithIncident();
+  const { slack, provider } = bot;
   const reply = await press(bot, slack.messages[0]?.card, 'Ask why');
   expect(reply).toMatchObject({ kind: 'answer', private: false });
   await readAnswer(reply, slack.messages[0]?.id);
   expect(provider.calls).toHaveLength(1);
-});
-
-test('commands of buttons cannot be typed and are in no help', async () => {
-  const { bot, say } = await startTestBot();
-  expect(textOf(cardOf(await say('/incident acknowledge x')))).toContain('Unknown command');
-  expect(bot.commands.map(({ name }) => name)).not.toContainEqual(
-    expect.stringContaining('incident'),
-  );
 });
 
 test('the value of a button is read back as it was, and any other value is ignored', () => {

@@ -15,9 +15,8 @@ async function start() {
   const gateway = createGatewayClient({
     baseUrl: provider.url,
     apiKey: provider.apiKey,
-    stallMs: 45_000,
   });
-  // Whoever types cannot wait for a service as long as this client would.
+  // Suggestions don't wait as long as this client.
   const monitoring = createMonitoringClient({
     baseUrl: service.url,
     apiKey: service.apiKey,

@@ -1,6 +1,6 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Home } from '../../../src/bot/home/home.ts';
-import { createMonitorsNow, nowCard } from '../../../src/bot/home/home.ts';
+import { nowCard } from '../../../src/bot/home/home.ts';
 import type { Person, Place } from '../../../src/bot/shared/place.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { startTestBot, textOf } from '../../helpers/bot.ts';
@@ -11,13 +11,11 @@ const SECRET: Place = { platform: 'slack', channel: 'G9' };
 const ada: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
 const grace: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
 
-let invocations = 0;
-
 async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
   const { bot } = running;
   const say = (line: string, { place = OPS, person = ada } = {}) =>
-    bot.dispatch({ id: `home:${++invocations}`, request: { line }, place, person });
+    running.say(line, { place, person });
   const ownerOf = (person: Person, elsewhere: string[] = []) => ({
     platform: OPS.platform,
     id: person.id,
@@ -51,25 +49,6 @@ test('an empty home shows how to begin', async () => {
   expect(empty.now.title).toBe('No monitors yet');
   expect(empty.help && textOf(empty.help)).toContain('/monitor add https://');
   expect(empty.channels).toEqual([]);
-});
-
-test('homes share one list of monitors, and a failed one is read again', async () => {
-  const clock = { nowMs: 0 };
-  vi.spyOn(performance, 'now').mockImplementation(() => clock.nowMs);
-  onTestFinished(() => void vi.restoreAllMocks());
-  const polls: Array<() => Promise<Monitor[]>> = [
-    () => Promise.reject(new Error('away')),
-    async () => [monitor(1)],
-    async () => [monitor(1), monitor(2)],
-  ];
-  const list = async () => await (polls.shift()?.() ?? []);
-  const monitorsNow = createMonitorsNow({ list });
-  await expect(monitorsNow()).rejects.toThrow('away');
-  expect(await Promise.all([monitorsNow(), monitorsNow()])).toEqual([[monitor(1)], [monitor(1)]]);
-  clock.nowMs += 4_999;
-  expect(await monitorsNow()).toHaveLength(1);
-  clock.nowMs += 1;
-  expect(await monitorsNow()).toHaveLength(2);
 });
 
 test('a home shows the newest outages with time and cause', () => {

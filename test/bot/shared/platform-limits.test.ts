@@ -3,14 +3,13 @@ import {
   openPlatformLimits,
   platformLimitsCollection,
 } from '../../../src/bot/shared/platform-limits.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 /** Limits as a holder has them, and a successor that opened them before anything was stored. */
 async function openBoth() {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const of = { platform: 'slack', collection: store.collection(platformLimitsCollection), log };
   return [await openPlatformLimits(of), await openPlatformLimits(of), of] as const;

@@ -87,12 +87,3 @@ test.each<[string, string]>([
 ])('%s is shown as %s', (target, shown) => {
   expect(shownTarget(target)).toBe(shown);
 });
-
-test('nowhere does a card show the password that another service keeps in a target', () => {
-  const monitor = {
-    ...{ id: 'a', name: 'Shop', check_type: 'HTTP', target: 'https://ada:secret@shop.example' },
-    ...{ status: 'DOWN', interval_seconds: 60 },
-  };
-  const around = { nowMs: 1000, newId: () => 'i', placesFor: () => [] };
-  expect(JSON.stringify(alertCard(newIncident(monitor, [], around), {}))).not.toContain('secret');
-});

@@ -1,20 +1,22 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { command, fieldsOf } from '../../../src/bot/commands/command.ts';
 import { CommandError } from '../../../src/bot/shared/errors.ts';
+import { shareList } from '../../../src/bot/tools/monitors.ts';
 import { tools, toolsFor } from '../../../src/bot/tools/registry.ts';
+import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { toolRunner } from '../../helpers/bot/tool-runner.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 
-/** Runs a tool over a service; what it gives can be looked into freely. */
+/** Runs tools over a service. */
 function runnerOver(...of: Parameters<typeof toolRunner>) {
   const run = toolRunner(...of);
   return async (name: string, input: object = {}) => {
     const { output, ...more } = await run(name, input);
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
+    // biome-ignore lint/suspicious/noExplicitAny: tests read any field
     return { ...(output as any), ...more };
   };
 }
@@ -94,14 +96,6 @@ test.each([
   const found = monitors.map(({ name }: { name: string }) => name);
   expect(found.sort()).toEqual([...names].sort());
   expect(what).toBe(words);
-});
-
-test('counts by status are limited', async () => {
-  const { service, run } = await contractService();
-  for (let at = 0; at < 100; at += 1) service.add({ name: `M${at}`, status: `STATUS ${at}` });
-  const { by_status } = await run('list_monitors');
-  expect(Object.keys(by_status)).toHaveLength(21);
-  expect(by_status.other).toBe(80);
 });
 
 test('long names are cut, and secrets of a target are masked', async () => {
@@ -279,4 +273,22 @@ test('get_usage sums up by person and by model', async () => {
     ],
     account: { found: '3 answers, 40 tokens' },
   });
+});
+
+test('a shared list is read once while it is fresh, and again after a failure', async () => {
+  const clock = { nowMs: 0 };
+  vi.spyOn(performance, 'now').mockImplementation(() => clock.nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const loads = [
+    () => Promise.reject(new Error('away')),
+    async () => [],
+    async () => [{ id: 'a' } as Monitor],
+  ];
+  const list = shareList(async () => await (loads.shift()?.() ?? []), 5_000);
+  await expect(list()).rejects.toThrow('away');
+  expect(await Promise.all([list(), list()])).toEqual([[], []]);
+  clock.nowMs += 4_999;
+  expect(await list()).toEqual([]);
+  clock.nowMs += 1;
+  expect(await list()).toHaveLength(1);
 });

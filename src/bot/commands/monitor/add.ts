@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { DurationRange } from '../../../contracts/duration.ts';
 import { type CheckType, HeartbeatConfig, probeSettings } from '../../../contracts/monitoring.ts';
 import { maskedTarget } from '../../../contracts/secret-values.ts';
-import { type Invocation, toAsker, toEveryone } from '../../shared/invocation.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { create, createMonitor, draftOf, mayAdd } from '../../tools/create-monitor.ts';
 import { titleOf } from '../../tools/known-monitor.ts';
 import { monitorOf, NewMonitor, TYPES } from '../../tools/new-monitor.ts';
@@ -11,10 +11,10 @@ import { assertShownWhole } from '../../tools/proposals.ts';
 import { type Call, command, optionalDuration } from '../command.ts';
 import { pushParts } from './push-address.ts';
 
-/** What a form asks for every type of check. */
+/** Inputs of the form for every type of check. */
 const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
 
-/** The range that the service takes for some seconds. */
+/** The service's limits for a number of seconds. */
 const rangeOf = ({ minValue, maxValue }: z.ZodNumber): DurationRange => ({
   minMs: Number(minValue) * 1000,
   maxMs: Number(maxValue) * 1000,
@@ -35,18 +35,18 @@ const input = NewMonitor.extend({
   ),
 });
 
-/** The monitor that is asked for. Throws a `CommandError` for inputs that don't go together. */
-function wantedMonitor(asked: z.output<typeof input>) {
+/** Throws a `CommandError` for inputs that don't go together. */
+function wantedMonitor(values: z.output<typeof input>) {
   const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
   return monitorOf({
-    ...asked,
-    interval: seconds(asked.interval),
-    timeout: seconds(asked.timeout),
-    grace: seconds(asked.grace),
+    ...values,
+    interval: seconds(values.interval),
+    timeout: seconds(values.timeout),
+    grace: seconds(values.grace),
   });
 }
 
-/** `/monitor add`: creates a monitor and subscribes this channel to its alerts. */
+/** Creates a monitor and subscribes this channel to its alerts. */
 export const monitorAdd = command({
   name: 'monitor add',
   summary:
@@ -70,16 +70,17 @@ export const monitorAdd = command({
     required: ['keyword'],
     check: wantedMonitor,
   },
-  async run(asked, call) {
-    const monitor = wantedMonitor(asked);
+  async run(values, call) {
+    const monitor = wantedMonitor(values);
     const { twin, ...draft } = await draftOf(monitor, call.monitoring);
-    if (twin && isStorable(asked)) return await askFirst({ twin, ...draft }, call);
-    const idempotencyKey = idempotencyKeyOf(call.invocation);
-    const known = twin ? [`You already watch this (${titleOf(twin)}).`] : [];
-    const hints = [...known, ...draft.hints];
+    if (twin && isStorable(values)) return await askFirst({ twin, ...draft }, call);
+    // An invocation's id may be longer than a key.
+    const idempotencyKey = createHash('sha256').update(call.invocation.id).digest('base64url');
+    const twinHint = twin ? [`You already watch this (${titleOf(twin)}).`] : [];
+    const hints = [...twinHint, ...draft.hints];
     const { card, pushUrl } = await create(monitor, { ...call, idempotencyKey, hints });
     if (pushUrl === undefined) return toEveryone(card);
-    // Whoever has the push address can report the job as alive.
+    // Anyone who has the push address can report the job as alive.
     return toAsker({ ...card, parts: [...card.parts, ...pushParts(pushUrl)] });
   },
 });
@@ -88,7 +89,7 @@ export const monitorAdd = command({
 const isStorable = ({ target, send }: z.output<typeof input>) =>
   send === undefined && maskedTarget(target) === target;
 
-/** Asks whether the same is to be watched twice. */
+/** Asks before it adds a monitor that exists already. */
 async function askFirst(draft: Record<string, unknown>, call: Call) {
   const { handling, person, place, proposals } = call;
   assertShownWhole(createMonitor, draft);
@@ -97,7 +98,3 @@ async function askFirst(draft: Record<string, unknown>, call: Call) {
   if (!card) throw new TypeError('A proposal has a card.');
   return toAsker(card);
 }
-
-/** The same for all tries of one invocation; an id may be longer than a key. */
-const idempotencyKeyOf = ({ id }: Invocation) =>
-  createHash('sha256').update(id).digest('base64url');

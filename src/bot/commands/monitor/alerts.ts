@@ -5,7 +5,8 @@ import { readHours, zoneIn } from '../../channels/quiet-hours.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toEveryone } from '../../shared/invocation.ts';
-import { placeKey } from '../../shared/place.ts';
+import { hasPlace, placeKey } from '../../shared/place.ts';
+import { mayManage } from '../../shared/rights.ts';
 import { type Call, command, optionalText } from '../command.ts';
 
 const REMIND = { minMs: 15 * 60_000, maxMs: 24 * 3_600_000 };
@@ -25,15 +26,13 @@ const input = z.object({
   ),
 });
 
-/** `/monitor alerts`: which alerts this channel hears, and how it is told. */
+/** Sets the alerts that this channel receives, and its quiet hours, reminders and mention. */
 export const monitorAlerts = command({
   name: 'monitor alerts',
   summary:
     'Turn alerts here on or off, for all monitors or some; set quiet hours, reminders, a mention',
   right: {
-    setting: 'mayManage',
-    over: 'place',
-    to: 'change its alert settings',
+    ...mayManage('change its alert settings', 'place'),
     when: ({ quiet, zone, remind, mention }) =>
       [quiet, zone, remind, mention].some((value) => value !== undefined),
   },
@@ -45,25 +44,21 @@ export const monitorAlerts = command({
     '/monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin',
     '/monitor alerts on remind=4h',
   ],
-  async run(asked, call) {
-    const {
-      channels,
-      place,
-      settings: { alertPlaces },
-    } = call;
-    const { switch: turned, filter } = asked;
-    const settings = await settingsIn(asked, call);
+  async run(values, call) {
+    const { channels, place } = call;
+    const { switch: turned, filter } = values;
+    const settings = await settingsIn(values, call);
     const isSet = Object.keys(settings).length > 0;
     if (isSet && turned === 'off') {
       throw new CommandError(
         'Settings only work with “on”. To remove one, set it to off: /monitor alerts on quiet=off. To turn all alerts off: /monitor alerts off',
       );
     }
-    // Whoever sets only how a channel is told says nothing about what it hears.
+    // Setting only quiet hours, reminders or a mention keeps the filter.
     const turns = !isSet || filter !== undefined;
     const hearing = { on: turned === 'on', filter };
     await channels.change(place, { ...(turns && { hearing }), ...(isSet && { settings }) });
-    const always = alertPlaces.some((other) => placeKey(other) === placeKey(place));
+    const always = hasPlace(call.settings.alertPlaces, place);
     const title = turns
       ? `Alerts ${turned}${filter === undefined ? '' : ` for “${filter}”`}`
       : 'Alert settings changed';
@@ -71,22 +66,22 @@ export const monitorAlerts = command({
   },
 });
 
-type Asked = z.output<typeof input>;
+type AlertsInput = z.output<typeof input>;
 
-/** What is to be set; throws `CommandError` when a value means nothing, or is not theirs to set. */
-async function settingsIn(asked: Asked, call: Call): Promise<SettingsChange> {
+/** Throws a `CommandError` for a wrong value. */
+async function settingsIn(values: AlertsInput, call: Call): Promise<SettingsChange> {
   const { channels, place } = call;
   const { quiet } = await channels.settingsOf(placeKey(place));
   return {
-    ...quietIn(asked, quiet),
-    ...(asked.remind !== undefined && { remindMs: remindIn(asked.remind) }),
-    ...(asked.mention !== undefined && { mention: mentionIn(asked.mention, call) }),
+    ...quietIn(values, quiet),
+    ...(values.remind !== undefined && { remindMs: remindIn(values.remind) }),
+    ...(values.mention !== undefined && { mention: mentionIn(values.mention, call) }),
   };
 }
 
 const isOff = (text: string) => text.toLowerCase() === 'off';
 
-function quietIn({ quiet: hoursText, zone: zoneText }: Asked, now: SettingsChange['quiet']) {
+function quietIn({ quiet: hoursText, zone: zoneText }: AlertsInput, now: SettingsChange['quiet']) {
   if (hoursText === undefined && zoneText === undefined) return {};
   if (hoursText !== undefined && isOff(hoursText)) {
     if (zoneText === undefined) return { quiet: null };

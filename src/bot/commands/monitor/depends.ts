@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { ALERT_PARENT, MAX_PARENTS, type Monitor } from '../../../contracts/monitoring.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { toAsker, toEveryoneBy } from '../../shared/invocation.ts';
+import { mayManage } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
 import { findMonitor, offered } from '../../tools/monitors.ts';
-import { mayManage } from '../../tools/pause-monitor.ts';
 import { command, optionalText, requiredText } from '../command.ts';
 
 const input = z.object({
@@ -16,7 +16,6 @@ const input = z.object({
   ),
 });
 
-/** `/monitor depends`: what a monitor depends on. Its alerts are held back while that is down. */
 export const monitorDepends = command({
   name: 'monitor depends',
   summary: 'Set what a monitor depends on: while that is down, its own alerts are held back',
@@ -39,12 +38,11 @@ export const monitorDepends = command({
       'changing monitors',
       call.monitoring.change(monitor.id, { depends_on: parentsIn(on, all) }),
     );
-    const card = dependsCard('good', changed, all);
-    return toEveryone({ ...card, footer: `By ${shortened(call.person.name, 80)}` });
+    return toEveryoneBy(call.person, dependsCard('good', changed, all));
   },
 });
 
-/** The ids of what a text names: typed words begin with `on`. */
+/** Ids of the monitors in a text such as `on database, gateway`. */
 function parentsIn(text: string, all: readonly Monitor[]): string[] {
   const named = text.replace(/^on\s+/i, '').trim();
   if (/^(nothing|off)$/i.test(named)) return [];
@@ -60,7 +58,7 @@ function parentsIn(text: string, all: readonly Monitor[]): string[] {
   throw new CommandError(`A monitor can depend on at most ${MAX_PARENTS} others.`);
 }
 
-/** What a monitor depends on, by its names: `Database, Gateway`; empty when nothing. Pure. */
+/** Names of the monitors that a monitor depends on: `Database, Gateway`. Pure. */
 export const parentNames = ({ depends_on: parents = [] }: Monitor, all: readonly Monitor[]) =>
   parents
     .slice(0, MAX_PARENTS)

@@ -7,9 +7,9 @@ import {
 } from '../../channels/channel-settings.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { toAsker, toEveryoneBy } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
-import { hasRight } from '../../shared/rights.ts';
+import { hasRight, mayManage } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
 import { type Call, command, optionalText } from '../command.ts';
 
@@ -25,18 +25,12 @@ const input = z.object({
   mention: optionalText(200, 'The person, user group or role to mention then'),
 });
 
-type Asked = z.output<typeof input>;
+type EscalateInput = z.output<typeof input>;
 
-/** `/monitor escalate`: who gets an outage that nobody acknowledges in time. */
 export const monitorEscalate = command({
   name: 'monitor escalate',
   summary: 'Post to another channel or mention someone if nobody acknowledges an outage in time',
-  right: {
-    setting: 'mayManage',
-    over: 'place',
-    to: 'set up escalation',
-    when: (asked) => isGiven(asked),
-  },
+  right: { ...mayManage('set up escalation', 'place'), when: (values) => isSetting(values) },
   input,
   examples: [
     '/monitor escalate after 10m to #oncall @person',
@@ -45,34 +39,30 @@ export const monitorEscalate = command({
     '/monitor escalate off',
     '/monitor escalate',
   ],
-  async run(asked, call) {
+  async run(values, call) {
     const { channels, place } = call;
     const now = (await channels.settingsOf(placeKey(place))).escalation;
-    if (!isGiven(asked)) return toAsker(standingCard('info', now));
-    const escalation = await escalationIn(asked, call);
+    if (!isSetting(values)) return toAsker(escalationCard('info', now));
+    const escalation = await escalationIn(values, call);
     await channels.change(place, { settings: { escalation } });
-    const card = standingCard('good', escalation ?? undefined);
-    return toEveryone({ ...card, footer: `By ${shortened(call.person.name, 80)}` });
+    return toEveryoneBy(call.person, escalationCard('good', escalation ?? undefined));
   },
 });
 
-const isGiven = ({ after, to, mention }: Asked) =>
+const isSetting = ({ after, to, mention }: EscalateInput) =>
   [after, to, mention].some((value) => value !== undefined);
 
-/**
- * Whether a line is this command: platforms that write names in the place of the channels and people somebody chose leave these
- * as they are in it, since here they are what is asked for.
- */
+/** True for a line in which platforms keep references to channels and people instead of writing their names. */
 export const namesPeople = (line: string) => /^\s*\/?monitor\s+escalate\s/i.test(line);
 
-/** Words of a line, each of them or something that a platform wrote between < and >. */
+/** A word, or a reference that a platform wrote between < and >. */
 const WORDS = /<[^<>]*>|[^\s<>]+/g;
 
-/** Which each word is: all of a typed line may stand in the first input. */
-async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null> {
+/** Finds out what each word is, because a typed line may be in the first input. */
+async function escalationIn(values: EscalateInput, call: Call): Promise<Escalation | null> {
   const traits = call.traitsOf(call.place.platform);
-  const given = [asked.after, asked.to, asked.mention].join(' ').match(WORDS) ?? [];
-  const words = given.filter((word) => !/^(after|to|and|in|mention)$/i.test(word));
+  const typed = [values.after, values.to, values.mention].join(' ').match(WORDS) ?? [];
+  const words = typed.filter((word) => !/^(after|to|and|in|mention)$/i.test(word));
   const [first] = words;
   if (first?.toLowerCase() === 'off' && words.length === 1) return null;
   let afterMs: number | undefined;
@@ -85,8 +75,8 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
     const person = traits.person?.pattern.exec(word)?.groups;
     const group = traits.mention && readMention(word, traits.mention);
     if (duration) {
-      const typed = words.slice(at, at + duration.count).join(' ');
-      const problem = durationProblem(typed, AFTER);
+      const text = words.slice(at, at + duration.count).join(' ');
+      const problem = durationProblem(text, AFTER);
       if (problem !== undefined) throw new CommandError(`${problem}.`);
       afterMs = duration.ms;
       at += duration.count - 1;
@@ -109,10 +99,11 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
         : `That is this channel, which already has the outage's message. Choose another one, or a person to mention here. ${EXAMPLE}`,
     );
   }
+  const name = channel?.name === undefined ? undefined : `#${channel.name}`;
   return {
     afterMs,
-    ...(!isHere && { place: to }),
-    ...(!isHere && channel?.name !== undefined && { placeName: `#${channel.name}` }),
+    place: isHere ? undefined : to,
+    placeName: isHere ? undefined : name,
     mention,
   };
 }
@@ -120,7 +111,7 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
 const notUnderstood = (word: string) =>
   `I didn't understand “${shortened(word, 60)}”. Pick the channel after # and the person after @ from the list. ${EXAMPLE}`;
 
-/** The place that a channel is, for those who may have alerts told there; throws `CommandError` for all others. */
+/** The key of a channel. Throws a `CommandError` if the person can't have alerts sent there. */
 async function placeOf(id: string, { person, place, settings }: Call): Promise<string> {
   const found = await person.channelOf?.(id);
   if (!found) {
@@ -129,15 +120,14 @@ async function placeOf(id: string, { person, place, settings }: Call): Promise<s
     );
   }
   const to = { platform: place.platform, channel: found.channel };
-  const right = { setting: 'mayManage', over: 'shared', to: '' } as const;
   if (placeKey(to) === placeKey(place) || found.mayManage) return placeKey(to);
-  if (await hasRight(right, { person, place, settings })) return placeKey(to);
+  if (await hasRight(mayManage(''), { person, place, settings })) return placeKey(to);
   throw new CommandError(
     'Only people who manage that channel, or all channels, may send alerts there. Ask one of them, or mention only a person here.',
   );
 }
 
-function standingCard(tone: 'good' | 'info', now: Escalation | undefined) {
+function escalationCard(tone: 'good' | 'info', now: Escalation | undefined) {
   if (!now) {
     return textCard(
       tone,

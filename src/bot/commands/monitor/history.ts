@@ -10,11 +10,12 @@ import { type CardPart, type Fact, tablePart } from '../../shared/card.ts';
 import { comingWords } from '../../shared/maintenance-words.ts';
 import { observedSpans } from '../../shared/observed-spans.ts';
 import { inWords, percentText, shortened } from '../../shared/text-format.ts';
+import { incidentTimes } from '../../tools/read-model.ts';
 import type { Call } from '../command.ts';
 import { chartFromMs, chartSpanOf, responseChart } from './response-chart.ts';
 
-/** How long a card waits for what the service can tell; without it the rest is shown. */
-const ASK_MS = 3_000;
+/** Time limit for each request. Parts without an answer are left out. */
+const REQUEST_MS = 3_000;
 
 const HOUR_MS = 3_600_000;
 const SPANS = [
@@ -24,32 +25,28 @@ const SPANS = [
 ];
 const OUTAGES = 5;
 const WINDOWS = 3;
-/** A shorter one would begin and end at the same minute. */
+/** Shorter outages are shown with seconds, because they begin and end in the same minute. */
 const SHORT_MS = 2 * 60_000;
-/** What an answer holds, so that a chart knows all outages of a day. */
+/** The service's limit, because the chart shows all outages of a day. */
 const MAX_INCIDENTS = 100;
 
-/** What there is to say of a monitor's past. */
-export interface History {
+export interface ShownHistory {
   facts: Fact[];
   parts: CardPart[];
 }
 
-/**
- * What the service tells of a monitor's past; what it does not tell, or not in time, is left out. A service of the contract
- * alone, which counts no changes, is not asked.
- */
+/** Reads a monitor's history. A service of the bare contract, which doesn't count changes, has none. */
 export async function historyOf(
   monitor: Monitor,
   { monitoring, log }: Pick<Call, 'monitoring' | 'log'>,
-): Promise<History> {
+): Promise<ShownHistory> {
   if (monitor.status_changes === undefined) return { facts: [], parts: [] };
   const { id } = monitor;
   const nowMs = Date.now();
-  const within = { timeoutMs: ASK_MS };
-  async function ifAnswered<T>(asked: Promise<T>): Promise<T | undefined> {
+  const within = { timeoutMs: REQUEST_MS };
+  async function ifAnswered<T>(request: Promise<T>): Promise<T | undefined> {
     try {
-      return await asked;
+      return await request;
     } catch (error) {
       log.debug({ err: error, monitor: id }, 'could not fetch part of the history of a monitor');
       return undefined;
@@ -61,7 +58,7 @@ export async function historyOf(
     ifAnswered(monitoring.show(id, within)),
     ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, ...within })),
     ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, ...within })),
-    // How long a job takes to tell us of itself means nothing.
+    // The response time of a heartbeat is meaningless.
     monitor.check_type === 'HEARTBEAT'
       ? undefined
       : ifAnswered(monitoring.rollups(id, { by: span.by, from, ...within })),
@@ -82,7 +79,7 @@ export async function historyOf(
   };
 }
 
-/** `99.98 % over 24 hours, 48.63 % (watched for 2 days)`; spans of which nothing more was seen are left out. Pure. */
+/** `99.98 % over 24 hours, 48.63 % (watched for 2 days)`. Pure. */
 export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] {
   const answered = SPANS.flatMap(({ words, ms }, at) => {
     const { uptime = null, up_ms = 0, down_ms = 0 } = uptimes[at] ?? {};
@@ -112,11 +109,10 @@ function outageParts(outages: readonly Incident[] = [], nowMs: number): CardPart
     tablePart(
       ['Down from', 'For', 'Cause'],
       outages.slice(0, OUTAGES).map(({ started_at, ended_at, cause }) => {
-        const fromMs = Date.parse(started_at);
-        const lastedMs = (ended_at === null ? nowMs : Date.parse(ended_at)) - fromMs;
+        const { lastedMs } = incidentTimes({ started_at, ended_at }, nowMs);
         return [
           `${started_at.slice(0, lastedMs < SHORT_MS ? 19 : 16).replace('T', ' ')} UTC`,
-          `${inWords(Math.max(0, lastedMs))}${ended_at === null ? ' so far' : ''}`,
+          `${inWords(lastedMs)}${ended_at === null ? ' so far' : ''}`,
           shortened(cause, 100),
         ];
       }),

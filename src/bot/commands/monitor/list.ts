@@ -5,7 +5,7 @@ import { sortByUrgency } from '../../incidents/monitor-order.ts';
 import {
   type Card,
   type CardAction,
-  isCarried,
+  fittingActions,
   tablePart,
   textCard,
   textPart,
@@ -14,14 +14,14 @@ import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { isDown, isPaused, isPending, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
+import { countByStatus, countsInWords } from '../../tools/read-model.ts';
 import { command, optionalText } from '../command.ts';
 
-/** Rows of one card: what fits in a message on every platform. */
+/** Fits into a message on every platform. */
 const MAX_ROWS = 20;
 
 const NARROW = 'Narrow it down: /monitor list <part of a name, target, or a status>';
 
-/** `/monitor list`: live statuses, those that need eyes first. */
 export const monitorList = command({
   name: 'monitor list',
   summary: 'All monitors with their live status: DOWN first, paused last',
@@ -35,7 +35,7 @@ export const monitorList = command({
   },
 });
 
-/** Another page, for whoever presses; the list that everyone sees stays. */
+/** Another page, shown only to the person who pressed. */
 export const listPage = command({
   name: 'monitor list page',
   summary: 'A page of the list of monitors',
@@ -49,10 +49,7 @@ export const listPage = command({
   },
 });
 
-/**
- * A page of the list as a card, in the order of `sortByUrgency`. The last page stands in for those after it: monitors may have
- * been removed since its button was shown. Pure.
- */
+/** One page of the list, or the last one if monitors have been removed in the meantime. Pure. */
 function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card {
   const shown = monitors.filter(
     (monitor) =>
@@ -82,11 +79,10 @@ function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card
       tablePart(['Status', 'Name', 'Kind', 'Target'], rows),
       ...(pages > 1 ? [textPart(`Page ${at} of ${pages}. ${NARROW}`)] : []),
     ],
-    ...(actions.length > 0 && { actions }),
+    actions,
   };
 }
 
-/** Where the filter is too long for a button, narrowing it down is the way. */
 function pageActions(
   at: number,
   { pages, filter }: { pages: number; filter: string | undefined },
@@ -96,10 +92,10 @@ function pageActions(
     command: listPage.name,
     values: { page: String(page), ...(filter !== undefined && { filter }) },
   });
-  return [
+  return fittingActions(
     ...(at > 1 ? [to('Previous', at - 1)] : []),
     ...(at < pages ? [to('Next', at + 1)] : []),
-  ].filter(isCarried);
+  );
 }
 
 const rowOf = (monitor: Monitor) => [
@@ -114,7 +110,7 @@ function statusCell(monitor: Monitor): string {
   return monitor.waiting_for_first_ping && !isDown(monitor) ? `${status}, ${NO_PING_YET}` : status;
 }
 
-/** How well some monitors are together; paused and pending ones don't count unless all are. Pure. */
+/** Paused and pending monitors don't count, unless all are. Pure. */
 export function listTone(monitors: readonly Monitor[]): Card['tone'] {
   if (monitors.some(isDown)) return 'bad';
   const checked = monitors.filter((one) => !isPaused(one) && !isPending(one));
@@ -122,13 +118,8 @@ export function listTone(monitors: readonly Monitor[]): Card['tone'] {
   return checked.every(isUp) ? 'good' : 'warning';
 }
 
-/** How many there are of each status: `12 monitors: 2 DOWN, 9 UP, 1 PAUSED`; `some` says which they are. Pure. */
+/** `12 monitors: 2 DOWN, 9 UP, 1 PAUSED`; `some` says which ones. Pure. */
 export function listTitle(monitors: readonly Monitor[], some = ''): string {
-  const byStatus = new Map<string, number>();
-  for (const { status } of sortByUrgency(monitors))
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-  const counts = [...byStatus].map(([status, count]) => `${count} ${shortened(status, 20)}`);
-  // A service with as many statuses as monitors must not make an endless title.
-  const others = counts.length > 6 ? ' and others' : '';
-  return `${counted(monitors.length, 'monitor')}${some}: ${counts.slice(0, 6).join(', ')}${others}`;
+  const counts = countsInWords(countByStatus(monitors));
+  return `${counted(monitors.length, 'monitor')}${some}: ${counts}`;
 }

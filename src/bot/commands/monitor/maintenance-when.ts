@@ -9,11 +9,11 @@ import { clockWords, readTimeOfDay, readZone } from '../../channels/quiet-hours.
 import { CommandError } from '../../shared/errors.ts';
 import { windowEndMs } from '../../shared/maintenance-words.ts';
 
-/** What is wanted of the windows of monitors: one more, or none any more. */
+/** One more window, or `off` for none. */
 export type When = { window: MaintenanceWindow } | 'off';
 
-/** When it is read, and by whose clocks where no zone is named. */
-interface Now {
+/** The time of reading, and the time zone if the text names none. */
+interface ReadAt {
   nowMs: number;
   zone: string;
 }
@@ -23,58 +23,63 @@ const DAY_MS = 86_400_000;
 const DAY_MINUTES = 1440;
 const MAX_DAYS = 366;
 
-/** How it is written, for whoever wrote it otherwise. */
 export const WHEN_EXAMPLES =
   'sat 02:00 for 2h Europe/Berlin, next sun 02:00-04:00, 2026-12-01 22:00 for 90m, now for 30m, or off';
 
 const SAY_HOW_LONG = 'Say how long: for 2h, or 02:00-04:00.';
 
-/** Words that say nothing. */
-const FILLERS = new Set(['at', 'on', 'from', 'and', 'starting']);
-
-/** Words that a time can begin with, besides days, dates and times of day. */
-const BEGINS = new Set(['now', 'off', 'every', 'each', 'next', 'daily', 'today', 'tomorrow']);
-
-/** What words have said so far. */
-interface Said {
+/** The words so far. */
+interface WhenParts {
   days?: Weekday[];
   /** `next sat` is once, `sat` is every week. */
   isNext?: boolean;
-  /** As `2026-12-01`; or so many days from today. */
+  /** `2026-12-01`, or a number of days from today. */
   date?: string | number;
   isNow?: boolean;
   minute?: number;
-  /** It begins at 24:00, so on the day after. */
+  /** It begins at 24:00, so on the next day. */
   isDayAfter?: boolean;
   lastsMinutes?: number;
   zone?: string;
 }
 
+/** Words without a meaning of their own. */
+const FILLERS = new Set(['at', 'on', 'from', 'and', 'starting', 'every', 'each']);
+
+const WORDS = new Map<string, WhenParts>([
+  ['daily', { days: [...WEEKDAYS] }],
+  ['next', { isNext: true }],
+  ['now', { isNow: true }],
+  ['today', { date: 0 }],
+  ['tomorrow', { date: 1 }],
+]);
+
 /**
- * What a text such as `sat 02:00 for 2h Europe/Berlin` wants: a day of the week comes back every week, a date is once. Throws a
- * `CommandError` that says what is missing, or what cannot be read. Pure.
+ * Reads a time such as `sat 02:00 for 2h Europe/Berlin`: a weekday repeats every week, a date is once. Throws a `CommandError`
+ * that names the problem. Pure.
  */
-export function readWhen(text: string, now: Now): When {
+export function readWhen(text: string, now: ReadAt): When {
   const words = text
     .trim()
     .replace(/(\d)\s+(am|pm)\b/gi, '$1$2')
+    .replace(/\b(?:every|each)\s+days?\b/gi, 'daily')
     .split(/\s+/);
   if (words.length === 1 && words[0]?.toLowerCase() === 'off') return 'off';
-  const said: Said = {};
-  for (let at = 0; at < words.length; ) at += readWord(words, at, said);
-  const window = windowOf(said, now);
+  const parts: WhenParts = {};
+  for (let at = 0; at < words.length; ) at += readWord(words, at, parts);
+  const window = windowOf(parts, now);
   const endMs = windowEndMs(window);
   if (endMs !== undefined && endMs <= now.nowMs) throw wrong('That time has already passed.');
   return { window };
 }
 
 /**
- * A line with a monitor and a time behind it, such as `Shop sat 02:00 for 2h`, as the two; without `when` where it names none.
- * Throws what `readWhen` throws where a time begins and cannot be read. Pure.
+ * Splits a line such as `Shop sat 02:00 for 2h` into a monitor and a time; `when` is absent if it has none. Throws like
+ * `readWhen` if a time begins and can't be read. Pure.
  */
-export function splitWhen(line: string, now: Now): { monitor: string; when?: string } {
+export function splitWhen(line: string, now: ReadAt): { monitor: string; when?: string } {
   const words = line.trim().split(/\s+/);
-  let fault: unknown;
+  let problem: unknown;
   for (let at = 1; at < words.length; at += 1) {
     if (!beginsTime(words[at] ?? '')) continue;
     const when = words.slice(at).join(' ');
@@ -83,68 +88,60 @@ export function splitWhen(line: string, now: Now): { monitor: string; when?: str
       return { monitor: words.slice(0, at).join(' '), when };
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      fault ??= error;
+      problem ??= error;
     }
   }
-  // A name may have a weekday in it; only a time has a length, a clock or a date.
-  if (fault && /\sfor\s|\d:\d\d|\s\d{4}-\d\d-\d\d/.test(line)) throw fault;
+  // A name may contain a weekday; only a time has a length, a clock or a date.
+  if (problem && /\sfor\s|\d:\d\d|\s\d{4}-\d\d-\d\d/.test(line)) throw problem;
   return { monitor: line.trim() };
 }
 
 function beginsTime(word: string): boolean {
   const lower = word.toLowerCase();
   return (
-    BEGINS.has(lower) ||
+    WORDS.has(lower) ||
+    ['off', 'every', 'each'].includes(lower) ||
     daysIn(lower) !== undefined ||
-    /^\d{4}-\d\d-\d\d/.test(word) ||
-    /^\d{1,2}(:\d\d|[ap]m)/i.test(word)
+    /^(\d{4}-\d\d-\d\d|\d{1,2}(:\d\d|[ap]m))/i.test(word)
   );
 }
 
-/** Reads what begins at a word, and tells how many words that are. */
-function readWord(words: readonly string[], at: number, said: Said): number {
+/** Reads what begins at a word, and returns the number of words. */
+function readWord(words: readonly string[], at: number, parts: WhenParts): number {
   const word = (words[at] ?? '').replace(/,$/, '');
   const lower = word.toLowerCase();
   if (FILLERS.has(lower)) return 1;
-  if (lower === 'every' || lower === 'each') {
-    if (/^days?$/i.test(words[at + 1] ?? '')) return set(said, { days: [...WEEKDAYS] }, 2);
-    return 1;
-  }
-  if (lower === 'daily') return set(said, { days: [...WEEKDAYS] });
-  if (lower === 'next') return set(said, { isNext: true });
-  if (lower === 'now') return set(said, { isNow: true });
-  if (lower === 'today') return set(said, { date: 0 });
-  if (lower === 'tomorrow') return set(said, { date: 1 });
+  const meaning = WORDS.get(lower);
+  if (meaning) return set(parts, meaning);
   const days = daysIn(lower);
   if (days) {
-    const all = WEEKDAYS.filter((day) => days.includes(day) || said.days?.includes(day));
-    said.days = all;
+    parts.days = WEEKDAYS.filter((day) => days.includes(day) || parts.days?.includes(day));
     return 1;
   }
   const [, date, , time] = /^(\d{4}-\d\d-\d\d)(T(\d{1,2}:\d\d))?$/i.exec(word) ?? [];
   if (date !== undefined) {
     requireDay(date, 'UTC');
-    return set(said, { date, ...(time !== undefined && beginAt(time)) });
+    return set(parts, { date, ...(time !== undefined && startAt(time)) });
   }
   if (lower === 'for') {
     const { minutes, count } = lengthAt(words, at + 1);
-    return set(said, { lastsMinutes: minutes }, count + 1);
+    return set(parts, { lastsMinutes: minutes }, count + 1);
   }
   if (lower === 'to' || lower === 'until') {
-    if (said.minute === undefined) throw wrong(`Put a start time before “${word}”.`);
+    if (parts.minute === undefined) throw wrong(`Put a start time before “${word}”.`);
     const toMinute = minuteIn(words[at + 1] ?? '');
-    return set(said, { lastsMinutes: minutesBetween(said.minute, toMinute) }, 2);
+    return set(parts, { lastsMinutes: minutesBetween(parts.minute, toMinute) }, 2);
   }
   const [, from, to] = /^(\d[^-–—]*)[-–—](.+)$/.exec(word) ?? [];
   if (from !== undefined && to !== undefined) {
-    const begin = beginAt(from);
+    const start = startAt(from);
     const toMinute = minuteIn(/^\d+$/.test(to) ? `${to}:00` : to);
-    if (begin.minute === toMinute) throw wrong('That begins and ends at the same time.');
-    return set(said, { ...begin, lastsMinutes: minutesBetween(begin.minute, toMinute) });
+    if (start.minute === toMinute) throw wrong('That begins and ends at the same time.');
+    return set(parts, { ...start, lastsMinutes: minutesBetween(start.minute, toMinute) });
   }
-  if (/^\d/.test(word)) return set(said, beginAt(word));
+  if (/^\d/.test(word)) return set(parts, startAt(word));
   const zone = readZone(word);
-  if (zone !== undefined) return set(said, { zone });
+  if (zone !== undefined) return set(parts, { zone });
   throw wrong(
     word.includes('/')
       ? `Unknown time zone “${word}”. Use a name such as Europe/Berlin.`
@@ -152,17 +149,17 @@ function readWord(words: readonly string[], at: number, said: Said): number {
   );
 }
 
-/** Notes what words say; throws when they say it a second time. */
-function set(said: Said, more: Said, count = 1): number {
-  const twice = Object.keys(more).find((key) => said[key as keyof Said] !== undefined);
-  if (twice !== undefined) throw wrong('That says the same thing twice.');
-  Object.assign(said, more);
+/** Adds what words mean. Throws if they repeat something. */
+function set(parts: WhenParts, more: WhenParts, count = 1): number {
+  const isRepeated = Object.keys(more).some((key) => parts[key as keyof WhenParts] !== undefined);
+  if (isRepeated) throw wrong('That says the same thing twice.');
+  Object.assign(parts, more);
   return count;
 }
 
-function windowOf(said: Said, now: Now): MaintenanceWindow {
-  const { days, isNext, date, isNow, minute, isDayAfter, lastsMinutes } = said;
-  const { zone: timezone = now.zone } = said;
+function windowOf(parts: WhenParts, now: ReadAt): MaintenanceWindow {
+  const { days, isNext, date, isNow, minute, isDayAfter, lastsMinutes } = parts;
+  const { zone: timezone = now.zone } = parts;
   if (lastsMinutes === undefined) throw wrong(SAY_HOW_LONG);
   if (isNow) {
     if (days || isNext || date !== undefined || minute !== undefined) {
@@ -181,13 +178,16 @@ function windowOf(said: Said, now: Now): MaintenanceWindow {
       : days;
     return { weekly, from: clockWords(minute), timezone, duration_minutes };
   }
-  const named = dayOf(said, { ...now, zone: timezone });
-  const day = isDayAfter ? wallDay('UTC', Date.parse(`${named}T00:00:00Z`) + DAY_MS) : named;
-  return { starts_at: `${day}T${clockWords(minute)}`, timezone, duration_minutes };
+  const day = dayOf(parts, { ...now, zone: timezone });
+  const startDay = isDayAfter ? wallDay('UTC', Date.parse(`${day}T00:00:00Z`) + DAY_MS) : day;
+  return { starts_at: `${startDay}T${clockWords(minute)}`, timezone, duration_minutes };
 }
 
-/** The one day that is meant, as `2026-12-01`; the next one on which its time is still to come where none is said. */
-function dayOf({ days, isNext, date, minute = 0, isDayAfter }: Said, { nowMs, zone }: Now): string {
+/** The day of a window that is once, such as `2026-12-01`. Without a day, the next one on which its time is still to come. */
+function dayOf(
+  { days, isNext, date, minute = 0, isDayAfter }: WhenParts,
+  { nowMs, zone }: ReadAt,
+): string {
   const inDays = (count: number) => wallDay('UTC', wallMs(zone, nowMs) + count * DAY_MS);
   if (typeof date === 'string') {
     requireDay(date, zone);
@@ -204,7 +204,7 @@ function dayOf({ days, isNext, date, minute = 0, isDayAfter }: Said, { nowMs, zo
   return inDays(isToCome ? 0 : 1);
 }
 
-/** Throws a `CommandError` for a date that no calendar has, or that the clocks of a zone left out. */
+/** Throws a `CommandError` for a date that doesn't exist, or that clocks of the zone skipped. */
 function requireDay(date: string, zone: string): void {
   const noonMs = Date.parse(`${date}T12:00:00Z`);
   if (Number.isNaN(noonMs) || wallDay('UTC', noonMs) !== date) {
@@ -215,39 +215,32 @@ function requireDay(date: string, zone: string): void {
   }
 }
 
-const SPANS: Record<string, readonly Weekday[]> = {
-  weekdays: WEEKDAYS.slice(0, 5),
-  weekends: WEEKDAYS.slice(5),
-};
-
-/** The days in `sat`, `saturdays`, `mon,wed` or `mon-fri`; `undefined` when it is anything else. */
+/** The days in `sat`, `saturdays`, `mon,wed`, `mon-fri` or `weekdays`. */
 function daysIn(word: string): Weekday[] | undefined {
   const parts = word.split(',').filter((part) => part !== '');
-  const found = parts.map((part) => {
-    if (SPANS[part]) return SPANS[part];
-    const [from, to, ...more] = part.split(/[-–]/).map(dayIn);
-    if (more.length > 0 || from === undefined) return undefined;
-    if (!/[-–]/.test(part)) return [from];
-    if (to === undefined) return undefined;
-    const count = (WEEKDAYS.indexOf(to) - WEEKDAYS.indexOf(from) + 7) % 7;
-    return WEEKDAYS.map((_, at) => at)
-      .filter((at) => at <= count)
-      .map((at) => WEEKDAYS[(WEEKDAYS.indexOf(from) + at) % 7] as Weekday);
-  });
-  if (parts.length === 0 || found.includes(undefined)) return undefined;
-  return found.flatMap((days) => days ?? []);
+  const days = parts.map(dayRange);
+  return parts.length > 0 && days.every((range) => range !== undefined) ? days.flat() : undefined;
+}
+
+function dayRange(text: string): Weekday[] | undefined {
+  if (text === 'weekdays') return WEEKDAYS.slice(0, 5);
+  if (text === 'weekends') return WEEKDAYS.slice(5);
+  const [from = -1, to = from, ...more] = text.split(/[-–]/).map(dayIn);
+  if (from < 0 || to < 0 || more.length > 0) return undefined;
+  return [...WEEKDAYS, ...WEEKDAYS].slice(from, from + ((to - from + 7) % 7) + 1);
 }
 
 const DAY_NAMES = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-function dayIn(word: string): Weekday | undefined {
-  const singular = word.replace(/s$/, '');
-  const short = word.slice(0, 3) as Weekday;
-  const isDay = word === short || word === 'tues' || word === 'thurs';
-  return WEEKDAYS.includes(short) && (isDay || DAY_NAMES.includes(singular)) ? short : undefined;
+/** The index of a weekday, or -1. */
+function dayIn(word: string): number {
+  const isShort = /^(...|tues|thurs)$/.test(word);
+  return isShort
+    ? WEEKDAYS.indexOf(word.slice(0, 3) as Weekday)
+    : DAY_NAMES.indexOf(word.replace(/s$/, ''));
 }
 
-/** How long it lasts, from a word on: `2h`, `2 hours 30 minutes`; in minutes, and how many words say it. */
+/** The length that begins at a word: `2h`, `2 hours 30 minutes`. */
 function lengthAt(words: readonly string[], at: number): { minutes: number; count: number } {
   const length = readDurationAt(words, at);
   if (!length) {
@@ -266,13 +259,13 @@ function minuteIn(text: string): number {
   throw wrong(`I didn't understand “${text}”. Use a 24-hour time such as 03:00.`);
 }
 
-/** When it begins: 24:00 is 00:00 of the day after. */
-function beginAt(text: string) {
+/** A start time. 24:00 is 00:00 of the next day. */
+function startAt(text: string) {
   const minute = minuteIn(text);
   return minute === DAY_MINUTES ? { minute: 0, isDayAfter: true } : { minute };
 }
 
-/** Over midnight where it has to be. */
+/** Across midnight if necessary. */
 const minutesBetween = (from: number, to: number) =>
   ((to - from + DAY_MINUTES - 1) % DAY_MINUTES) + 1;
 

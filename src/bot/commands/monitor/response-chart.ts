@@ -5,7 +5,6 @@ import { inUnits, sparkline } from '../../shared/text-format.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** A span of a chart, with as many points as are read at a glance. */
 interface ChartSpan {
   words: string;
   by: 'minute' | 'hour';
@@ -16,28 +15,24 @@ interface ChartSpan {
 const DAY: ChartSpan = { words: 'last 24 hours', by: 'hour', stepMs: HOUR_MS, count: 24 };
 const HOUR: ChartSpan = { words: 'last hour', by: 'minute', stepMs: 2 * MINUTE_MS, count: 30 };
 
-/** A younger monitor has too few hours to make a course; the service keeps minutes for two hours. */
+/** A younger monitor has too few hours for a chart. The service keeps minutes for two hours. */
 const YOUNG_MS = 3 * HOUR_MS;
 
-/** One value is a number, not a course: it stands among the facts. */
+/** A single value is among the facts. */
 const MIN_VALUES = 2;
 
-/** Stands for a point without a value among the bars of a sparkline. */
+/** A point without a value in a sparkline. */
 const GAP = '·';
 
-/** The span that a chart of a monitor shows. */
 export function chartSpanOf({ created_at }: { created_at?: string }, nowMs: number): ChartSpan {
   return created_at !== undefined && nowMs - Date.parse(created_at) < YOUNG_MS ? HOUR : DAY;
 }
 
-/** When the first point of the chart begins. */
+/** Start of the first point. */
 export const chartFromMs = ({ stepMs, count }: ChartSpan, nowMs: number) =>
   Math.floor(nowMs / stepMs) * stepMs - (count - 1) * stepMs;
 
-/**
- * The response times of a span as a chart; none where there is hardly anything to show. A point has the mean of its checks that
- * passed, or no value. Pure.
- */
+/** A chart of mean response times, if there are at least two. Pure. */
 export function responseChart(record: {
   span: ChartSpan;
   rollups: readonly Rollup[] | undefined;
@@ -77,13 +72,13 @@ function averageOf(values: readonly number[] | undefined): number | null {
   return Math.round((values.reduce((sum, ms) => sum + ms, 0) / values.length) * 10) / 10;
 }
 
-/** What no check can take is no response time, whatever a service says. */
+/** Ignores impossible times from a service. */
 function meanOf({ response_time_ms: times }: Rollup): number | null {
   const isTime = times && times.mean >= 0 && times.mean <= HOUR_MS;
   return isTime ? times.mean : null;
 }
 
-/** The outages as far as they are within the chart, oldest first; what overlaps or touches is one. */
+/** The outages within the chart, oldest first, merged if they overlap or touch. */
 function outagesOf(
   incidents: readonly Incident[],
   { fromMs, nowMs }: { fromMs: number; nowMs: number },

@@ -1,23 +1,19 @@
 import { expect, test } from 'vitest';
-import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
+import type { Card } from '../../../../src/bot/shared/card.ts';
+import { cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 import { startService } from '../../../helpers/monitoring/service.ts';
 
-let invocations = 0;
-
-/** A bot over the real service, whose reader may do everything. */
+/** A bot over the real service. */
 async function start() {
   const service = await startService();
-  const { bot } = await startTestBot({ watched: service });
-  const person = { id: 'U1', name: 'Ada', mayManage: async () => true };
-  const handle = async (
-    request: { line: string } | { command: string; values: Record<string, unknown> },
-  ) => cardOf(await bot.dispatch({ id: `add:${++invocations}`, request, place: CHANNEL, person }));
-  const say = (line: string) => handle({ line });
+  const bot = await startTestBot({ watched: service });
+  const say = async (line: string) => cardOf(await bot.say(line));
+  const press = async (card: Card, label: string) => cardOf(await bot.press(card, label));
   const configOf = async (name: string) => {
     const { id } = (await service.list()).find((one) => one.name === name) ?? {};
     return (await service.get(`/api/v1/public/monitors/${id}`)).body.config;
   };
-  return { service, say, handle, configOf };
+  return { service, say, press, configOf };
 }
 
 test('a heartbeat takes a crontab, its zone and a grace, and its card shows them', async () => {
@@ -54,17 +50,15 @@ test.each([
   expect(await service.list()).toEqual([]);
 });
 
-test('the same address twice is asked about, and added once its asker presses Add anyway', async () => {
-  const { say, handle, service } = await start();
+test('a second monitor of one address is added after its person presses Add anyway', async () => {
+  const { say, press, service } = await start();
   await say('/monitor add http://127.0.0.1:9/ name=Shop');
   const asked = await say('/monitor add http://127.0.0.1:9 name=Again');
   expect(asked.title).toBe('You already watch this (Shop). Add anyway?');
   expect(asked.actions?.map(({ label }) => label)).toEqual(['Add anyway', 'Show Shop', 'Cancel']);
   expect(await service.list()).toHaveLength(1);
-  const [add, show] = asked.actions ?? [];
-  if (!add || !show) throw new Error('There are no buttons.');
-  expect((await handle(show)).title).toMatch(/^Shop is /);
-  expect((await handle(add)).title).toBe('Now watching Again');
+  expect((await press(asked, 'Show Shop')).title).toMatch(/^Shop is /);
+  expect((await press(asked, 'Add anyway')).title).toBe('Now watching Again');
   expect((await service.list()).map(({ name }) => name)).toEqual(['Shop', 'Again']);
 });
 
@@ -77,7 +71,7 @@ test('another keyword, record or type of check is another monitor', async () => 
   expect(await service.list()).toHaveLength(4);
 });
 
-test('an address with a secret is added without a proposal that would store it, and its card says so', async () => {
+test('an address with a secret is added without a proposal, which would store it', async () => {
   const { say, service } = await start();
   const line = '/monitor add http://127.0.0.1:9/?token=abc123';
   await say(line);
@@ -85,13 +79,9 @@ test('an address with a secret is added without a proposal that would store it, 
   expect(await service.list()).toHaveLength(2);
 });
 
-test('a name that is taken and a host without a dot are said on the card', async () => {
-  const { bot } = await startTestBot();
-  const say = async (line: string) => {
-    const person = { id: 'U1', name: 'Ada' };
-    const id = `add:${++invocations}`;
-    return textOf(cardOf(await bot.dispatch({ id, request: { line }, place: CHANNEL, person })));
-  };
+test('a card mentions a name that is taken and a host without a dot', async () => {
+  const bot = await startTestBot();
+  const say = async (line: string) => textOf(cardOf(await bot.say(line)));
   expect(await say('/monitor add example')).toContain('Did you mean example.com?');
   const second = await say('/monitor add shop.example name=EXAMPLE');
   expect(second).toContain('Another monitor is also called “EXAMPLE”.');

@@ -1,22 +1,16 @@
 import { expect, test } from 'vitest';
 import { uptimeFacts } from '../../../../src/bot/commands/monitor/history.ts';
-import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
+import { cardOf, startTestBot, type TestBot, textOf } from '../../../helpers/bot.ts';
 import { startService } from '../../../helpers/monitoring/service.ts';
 
-let invocations = 0;
-
-async function show(bot: Awaited<ReturnType<typeof startTestBot>>['bot'], name: string) {
-  const id = `show:${++invocations}`;
-  const request = { line: `/monitor show ${name}` };
-  const person = { id: 'U1', name: 'Ada' };
-  return textOf(cardOf(await bot.dispatch({ id, request, place: CHANNEL, person })));
-}
+const show = async ({ say }: TestBot, name: string) =>
+  textOf(cardOf(await say(`/monitor show ${name}`)));
 
 test('a monitor of our service shows its uptime and its last outages', async () => {
   const service = await startService();
   const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
   const push = new URL(job.push_url ?? '').pathname;
-  const { bot } = await startTestBot({ watched: service });
+  const bot = await startTestBot({ watched: service });
   expect(await show(bot, 'Backup')).toContain('Last ping: none yet, waiting for its first ping');
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);
@@ -29,8 +23,9 @@ test('a monitor of our service shows its uptime and its last outages', async () 
   expect(well).not.toContain('first ping');
 });
 
-test('a service of the contract alone is asked for its list and nothing else', async () => {
-  const { bot, service } = await startTestBot();
+test('a service of the bare contract is asked only for its list', async () => {
+  const bot = await startTestBot();
+  const { service } = bot;
   service.add({ name: 'Shop' });
   expect(await show(bot, 'shop')).toContain('Shop is up');
   expect(service.requests.map(({ path }) => path)).toEqual(['/api/v1/public/monitors']);
@@ -39,7 +34,7 @@ test('a service of the contract alone is asked for its list and nothing else', a
 
 const DAY_MS = 86_400_000;
 
-/** Of so much that was seen. */
+/** An uptime over a watched time. */
 const uptimeOf = (uptime: number | null, seenMs = 30 * DAY_MS) => ({
   ...{ from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z', uptime },
   ...{ up_ms: seenMs / 2, down_ms: seenMs / 2, unseen_ms: 0 },

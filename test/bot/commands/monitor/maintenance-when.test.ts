@@ -47,7 +47,7 @@ test.each([
   ['next fri 12:00 for 1d', { starts_at: '2026-12-04T12:00', ...zone, duration_minutes: 1440 }],
   ['next sat 02:00 for 2 hours', { starts_at: '2026-11-28T02:00', ...zone, duration_minutes: 120 }],
   ['tomorrow 02:00 for 2h', { starts_at: '2026-11-28T02:00', ...zone, duration_minutes: 120 }],
-  // What goes on is still to come.
+  // An ongoing time counts as today's.
   ['today 12:00 for 2h', { starts_at: '2026-11-27T12:00', ...zone, duration_minutes: 120 }],
   ['12:30 for 2h', { starts_at: '2026-11-27T12:30', ...zone, duration_minutes: 120 }],
   ['12:29 for 2h', { starts_at: '2026-11-28T12:29', ...zone, duration_minutes: 120 }],

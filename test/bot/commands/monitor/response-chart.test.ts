@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   chartFromMs,
@@ -8,15 +7,14 @@ import {
 import type { Chart } from '../../../../src/bot/shared/card.ts';
 import type { Incident, Rollup } from '../../../../src/contracts/monitoring-additions.ts';
 import { counting, startAdditions } from '../../../helpers/bot/stepped-watch.ts';
-import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
-import { long } from '../../../helpers/long.ts';
+import { cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-11-22T10:20:00Z');
 const DAY = chartSpanOf({}, NOW);
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** An hour that began so many hours before the one that goes on now. */
+/** The hour that began some hours before the current one. */
 function hour(hoursAgo: number, mean: number | null, given: Partial<Rollup> = {}): Rollup {
   const startMs = Date.parse('2026-11-22T10:00:00Z') - hoursAgo * HOUR_MS;
   return {
@@ -56,7 +54,7 @@ test('a day with an outage in its middle has a gap there, and says when it was',
   expect(chart?.points.at(-1)?.atMs).toBe(Date.parse('2026-11-22T10:00:00Z'));
 });
 
-test('there is no chart of nothing, of one value, and of nothing but failures', () => {
+test('a chart needs two values', () => {
   expect(
     responseChart({ span: DAY, rollups: undefined, incidents: undefined, nowMs: NOW }),
   ).toEqual([]);
@@ -66,12 +64,12 @@ test('there is no chart of nothing, of one value, and of nothing but failures', 
   expect(chartOf([hour(0, 120), hour(3, 120)])?.text).toBe(`${'·'.repeat(20)}▁··▁ 120 ms`);
 });
 
-test('of an hour with failures and passes, the checks that passed are shown', () => {
+test('the chart shows the passed checks of an hour with failures', () => {
   const half = hour(1, 80, { failures: 30 });
   expect(valuesOf(chartOf([half, hour(0, 120)]))?.slice(-3)).toEqual([null, 80, 120]);
 });
 
-test('an outage that goes on ends now, one from before begins with the chart, those that meet are one', () => {
+test('outages are cut to the chart and merged if they meet', () => {
   const rollups = [hour(0, 100), hour(1, 100)];
   const startMs = chartFromMs(DAY, NOW);
   const chart = chartOf(rollups, [
@@ -87,85 +85,20 @@ test('an outage that goes on ends now, one from before begins with the chart, th
   ]);
 });
 
-test('whatever a service sends, a chart is a bounded row of equal steps with what was measured in each', () => {
-  const mean = fc.oneof(
-    fc.constant(null),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
-    fc.nat(5_000),
-  );
-  const anyHour = fc.oneof(
-    fc.record({ ago: fc.integer({ min: -3, max: 40 }), mean }),
-    fc.record({ ago: fc.double({ min: -3, max: 40, noNaN: true }), mean }),
-  );
-  const anyOutage = fc.tuple(
-    fc.integer({ min: -30 * HOUR_MS, max: 2 * HOUR_MS }),
-    fc.option(fc.integer({ min: -30 * HOUR_MS, max: 2 * HOUR_MS })),
-  );
-  fc.assert(
-    fc.property(
-      fc.array(anyHour, { maxLength: 80 }),
-      fc.array(anyOutage, { maxLength: 20 }),
-      (hours, times) => {
-        const rollups = hours.map(({ ago, mean: value }) => hour(ago, value));
-        const incidents = times.map(([from, to]) =>
-          outage(NOW + from, to === null ? null : NOW + to),
-        );
-        const chart = chartOf(rollups, incidents);
-        if (!chart) return;
-        const { points, outages, stepMs } = chart;
-        expect(points).toHaveLength(24);
-        expect([...(chart.text.split(' ')[0] ?? '')]).toHaveLength(24);
-        const endMs = (points.at(-1)?.atMs ?? 0) + stepMs;
-        expect(endMs - NOW).toBeLessThanOrEqual(HOUR_MS);
-        expect(points.map(({ atMs }) => atMs)).toEqual(
-          points.map((_, index) => endMs - (24 - index) * stepMs),
-        );
-        const wrong: unknown[] = [];
-        for (const { atMs, value } of points) {
-          const sent = rollups.filter(({ starts_at }) => {
-            const sinceMs = Date.parse(starts_at) - atMs;
-            return sinceMs >= 0 && sinceMs < stepMs;
-          });
-          const means = sent.map(({ response_time_ms: times }) => times?.mean ?? -1);
-          const measured = means.filter(isResponseTime);
-          const mean = measured.reduce((sum, ms) => sum + ms, 0) / measured.length;
-          const isRight = value === null ? measured.length === 0 : Math.abs(mean - value) < 0.5;
-          if (!isRight) wrong.push({ atMs, value, measured });
-        }
-        expect(wrong).toEqual([]);
-        let lastMs = (points[0]?.atMs ?? 0) - 1;
-        for (const { fromMs, toMs } of outages) {
-          expect(fromMs).toBeGreaterThan(lastMs);
-          expect(toMs).toBeGreaterThan(fromMs);
-          lastMs = toMs;
-        }
-        expect(lastMs).toBeLessThanOrEqual(NOW);
-      },
-    ),
-    { numRuns: long ? 5_000 : 150 },
-  );
-});
-
-const isResponseTime = (mean: number) => mean >= 0 && mean <= HOUR_MS;
-
-/** What `/monitor show` makes of a service that answers so to everything but its list. */
+/** Shows a monitor of a service with these answers to everything but its list. */
 async function show(answers: Record<string, object>, given: Parameters<typeof counting>[2] = {}) {
   const monitor = counting('a', 1, { name: '<!here> *Shop* @everyone', ...given });
   const service = await startAdditions([monitor], (what) =>
     answers[what] ? { body: answers[what] } : { status: 404, body: {} },
   );
-  const { bot } = await startTestBot({ watched: service });
-  const person = { id: 'U1', name: 'Ada' };
-  const reply = await bot.dispatch({
-    ...{ id: 'show:1', request: { line: '/monitor show a' }, place: CHANNEL, person },
-  });
-  const card = cardOf(reply);
+  const { say } = await startTestBot({ watched: service });
+  const card = cardOf(await say('/monitor show a'));
   return { asked: service.asked, card, chart: card.parts.find(({ kind }) => kind === 'chart') };
 }
 
 const lastHours = () => {
   const nowMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
-  // Five, so that it does not matter when an hour ends during the test.
+  // Five, in case an hour ends during the test.
   const rollups = [5, 4, 3, 2, 1].map((ago) => ({
     ...hour(0, 100 * ago),
     starts_at: iso(nowMs - ago * HOUR_MS),
@@ -173,7 +106,7 @@ const lastHours = () => {
   return { by: 'hour', rollups };
 };
 
-test('/monitor show has the last hour of a monitor that is younger than some hours', async () => {
+test('/monitor show draws the last hour of a young monitor', async () => {
   const nowMs = Math.floor(Date.now() / 60_000) * 60_000;
   const rollups = [9, 8, 7, 6, 5].map((ago) => ({
     ...hour(0, 100 * ago),
@@ -183,20 +116,20 @@ test('/monitor show has the last hour of a monitor that is younger than some hou
   const { chart } = await show({ rollups: { by: 'minute', rollups } }, { created_at });
   expect(chart).toMatchObject({ title: 'Response time, last hour', stepMs: 120_000 });
   const values = valuesOf(chart as Chart)?.filter((value) => value !== null) ?? [];
-  // Two minutes a point: which two, the clock says.
+  // A point has two minutes; the clock decides which ones.
   expect([
     [900, 750, 550],
     [850, 650, 500],
   ]).toContainEqual(values);
 });
 
-test('/monitor show has the chart of a service that sums hours up', async () => {
+test('/monitor show draws the last 24 hours', async () => {
   const { card, chart } = await show({ rollups: lastHours() });
   expect(chart).toMatchObject({ unit: 'ms', title: 'Response time, last 24 hours' });
   expect(textOf(card)).toMatch(/Response time, last 24 hours: ·+█▆▅▃▁·* 100 ms to 500 ms/);
 });
 
-test('/monitor show has none of a service that tells no hours, and of a job', async () => {
+test('/monitor show draws nothing without rollups, or for a heartbeat', async () => {
   const without = await show({});
   expect(without.asked).toContain('rollups a');
   expect(without.chart).toBeUndefined();

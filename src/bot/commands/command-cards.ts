@@ -1,8 +1,20 @@
-import { type Card, type CardPart, factsPart, tablePart, textPart } from '../shared/card.ts';
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import {
+  type Card,
+  type CardPart,
+  codePart,
+  factsPart,
+  tablePart,
+  textCard,
+  textPart,
+} from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { explainError } from '../shared/explain-error.ts';
 import { shortened } from '../shared/text-format.ts';
 import { type Command, typedFieldsOf, usageOf } from './command.ts';
 
-/** How one command is used: its inputs and lines that work. */
+/** Inputs and examples of a command. */
 export function usageCard(command: Command): Card {
   const fields = typedFieldsOf(command);
   const facts = fields.map(({ name, description, required }) => ({
@@ -17,7 +29,6 @@ export function usageCard(command: Command): Card {
   };
 }
 
-/** What is wrong with what was typed, and how the command is typed. */
 export function problemCard(command: Command, problems: readonly string[]): Card {
   return {
     tone: 'warning',
@@ -26,7 +37,6 @@ export function problemCard(command: Command, problems: readonly string[]): Card
   };
 }
 
-/** Commands with what they do. */
 export function commandsCard(commands: readonly Command[], title = 'What Askwatch can do'): Card {
   const rows = commands.map((command) => [usageOf(command), command.summary]);
   return {
@@ -37,7 +47,7 @@ export function commandsCard(commands: readonly Command[], title = 'What Askwatc
   };
 }
 
-/** What to show for a line that names no command; `near` are the commands that may be meant. */
+/** Lists similar commands. */
 export function unknownCard(typed: string, near: readonly Command[]): Card {
   if (typed === '') return commandsCard(near);
   const isGroup = near.some(({ name }) => name.startsWith(`${typed.toLowerCase()} `));
@@ -50,5 +60,32 @@ export function unknownCard(typed: string, near: readonly Command[]): Card {
 
 function examples(command: Command, count?: number): CardPart[] {
   const lines = [usageOf(command), ...(command.examples ?? []).slice(0, count)];
-  return [{ kind: 'code', text: lines.join('\n') }];
+  return [codePart(lines.join('\n'))];
+}
+
+/** Explains an error of a command to its person. Details are only in the log. */
+export function errorCard(
+  error: unknown,
+  command: Command,
+  { isTyped, log }: { isTyped: boolean; log: Logger },
+): Card {
+  if (error instanceof CommandError) return problemText(command, error.message, isTyped);
+  const service = command.name.startsWith('ask') ? 'model gateway' : 'monitoring service';
+  const explained = explainError(error, service);
+  if (!explained) return failedCard('a command failed', error, log);
+  log.warn({ err: error, command: command.name }, 'a command could not reach its service');
+  return problemText(command, explained, isTyped);
+}
+
+/** Shows the id of a log line, for errors that nothing explains. */
+export function failedCard(what: string, error: unknown, log: Logger): Card {
+  const logId = randomUUID().slice(0, 8);
+  log.error({ err: error, logId }, what);
+  const text = 'Try again. If it happens again, give the log id below to your Askwatch admin.';
+  return { ...textCard('bad', 'Something went wrong', text), footer: `Log id ${logId}` };
+}
+
+function problemText(command: Command, text: string, isTyped: boolean): Card {
+  const title = isTyped ? `/${command.name} did not work` : 'That did not work';
+  return textCard('warning', title, text);
 }

@@ -130,7 +130,6 @@ function incidentCard(incident: Incident, telling: CardView): Card {
 const SHOWN_FACTS = 12;
 const SHOWN_LINKS = 3;
 
-/** The label leaves room for the host. */
 const MAX_LINK_LABEL_LENGTH = 24;
 const MAX_HOST_LENGTH = 40;
 
@@ -181,7 +180,6 @@ const troubleOf = (incident: Incident) =>
 
 const capitalised = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-/** Pure. */
 export const lasted = (times: Times, untilMs?: number) => lastedIn(times, inWords, untilMs);
 
 function beginFacts(incident: Incident): Fact[] {
@@ -372,7 +370,6 @@ function lateWords(
   return words.length === 0 ? undefined : words.join(' ');
 }
 
-/** A flapping monitor, with its own message or in a group. */
 type FlappingView = Pick<
   GroupMember,
   'name' | 'status' | 'endedAtMs' | 'gone' | 'change' | 'isReported'
@@ -462,7 +459,6 @@ const snoozeFactsOf = ({ by, untilMs }: Snooze, count = ''): Fact[] => [
   { label: 'Snoozed by', value: `${by}${count}` },
 ];
 
-/** Snoozes of open members, or of all if none is open. */
 function snoozeFacts(members: readonly GroupMember[]): Fact[] {
   const { open } = standing(members);
   const named = open.length > 0 ? open : members;

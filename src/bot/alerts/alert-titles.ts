@@ -3,7 +3,7 @@ import type { Delivery, Group, GroupMember, Incident } from '../incidents/watch-
 import type { Card } from '../shared/card.ts';
 import { isDown, isSilenced, isUp } from '../shared/status.ts';
 import { counted, inShort, shortened } from '../shared/text-format.ts';
-import { isReported } from './alert-words.ts';
+import { isReported, wordsOf, wordsOfAll } from './alert-words.ts';
 
 type Subject = Incident | GroupMember;
 
@@ -15,14 +15,6 @@ export interface TitleView extends Pick<Delivery, 'earlier' | 'shownOpen'> {
 type Title = Pick<Card, 'tone' | 'title'>;
 
 const MAX_NAME = 100;
-
-const COUNTED = {
-  monitors: { noun: 'service', active: 'down', back: 'recovered', was: 'down' },
-  alerts: { noun: 'alert', active: 'active', back: 'resolved', was: 'active' },
-} as const;
-
-const countedWords = (members: readonly GroupMember[]) =>
-  members.every(isReported) ? COUNTED.alerts : COUNTED.monitors;
 
 /** Statuses that read well after "is". Any other is shown as the service writes it. */
 const STATES = new Map([
@@ -143,7 +135,6 @@ function overTitle(subject: Subject, view: TitleView): Title {
   return { tone: 'good', title: titled(subject, { word, phrase, detail }) };
 }
 
-/** `5 changes in 3 min` */
 const changesInShort = (flapping: NonNullable<GroupMember['flapping']>) =>
   `${counted(changesOf(flapping), 'change')} in ${inShort(flapping.changedAtMs - flapping.fromMs)}`;
 
@@ -167,7 +158,7 @@ function flappingTitle(
       }),
     };
   }
-  const was = isReported(subject) ? 'fired' : 'was down';
+  const { was } = wordsOf(subject);
   const often = `${counted(flapping.downs, 'time')} in ${inShort(flapping.changedAtMs - flapping.fromMs)}`;
   if (!isUp(subject)) {
     const then = isDown(subject) ? `stayed ${state}` : `was ${state}`;
@@ -226,14 +217,14 @@ export function groupTitle(group: Group, view: TitleView): string {
   const [only] = members;
   if (only && members.length === 1) return titleOf(only, view).title;
   const { open, gone, closed, notBack, back } = standing(members);
-  const { noun, back: recovered, was } = countedWords(members);
+  const { noun, active, back: recovered } = wordsOfAll(members).inGroup;
   const lost = lostOf(members);
   const count = counted(members.length, noun);
   if (open.length > 0) return openGroupTitle(group, view);
   if (back === members.length) {
     const long = lasted({ ...group, startedAtMs: group.openedAtMs }, inShort);
     if (view.shownOpen) return `${count} ${recovered} after ${long}`;
-    const states = members.map(({ degraded = was }) => degraded);
+    const states = members.map(({ degraded = active }) => degraded);
     return `${count} were ${sharedState(states) ?? 'not up'} for ${long}`;
   }
   if (gone === members.length) return `${count} ${lost === 'removed' ? 'were' : 'are'} ${lost}`;
@@ -251,7 +242,7 @@ export function groupTitle(group: Group, view: TitleView): string {
 function openGroupTitle(group: Group, { lineAtMs }: TitleView): string {
   const { members } = group;
   const { open, areDown } = standing(members);
-  const { noun, active } = countedWords(members);
+  const { noun, active } = wordsOfAll(members).inGroup;
   const flapping = open.filter((one) => one.flapping && (isUp(one) || isDown(one))).length;
   const isFlapping = areDown.length === 0 && flapping === open.length;
   const shown = areDown.length > 0 && noun === 'service' ? areDown : open;
@@ -276,12 +267,11 @@ function sharedState(statuses: readonly string[]): string | undefined {
   return only !== undefined && all.size === 1 ? stateInWords(only) : undefined;
 }
 
-/** The title of a quiet hours digest. Pure. */
 export function digestTitle({ members, degraded }: Group): string {
   const [only] = members;
   if (only && members.length === 1) return titleOf(only, {}).title;
   const { open, areDown, gone, closed, notBack, back } = standing(members);
-  const { noun, active, back: recovered } = countedWords(members);
+  const { noun, active, back: recovered } = wordsOfAll(members).inGroup;
   const lost = lostOf(members);
   const flapping = open.filter((one) => one.flapping && !isDown(one)).length;
   const parts = [

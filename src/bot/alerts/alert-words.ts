@@ -1,9 +1,9 @@
-/** Words about a monitor or a reported alert. */
 interface AlertWords {
   noun: string;
+  /** In the title of a group: the noun, and the states of its members. */
+  inGroup: { noun: string; active: string; back: string };
   /** Before a duration or a count of what is over. */
   was: string;
-  /** Before a count. */
   times: string;
   /** In the label of a time. */
   label: string;
@@ -13,6 +13,7 @@ interface AlertWords {
 
 const MONITOR: AlertWords = {
   noun: 'monitor',
+  inGroup: { noun: 'service', active: 'down', back: 'recovered' },
   was: 'was down',
   times: 'down',
   label: 'down',
@@ -23,6 +24,7 @@ const MONITOR: AlertWords = {
 /** Askwatch can't check reported alerts itself. */
 const ALERT: AlertWords = {
   noun: 'alert',
+  inGroup: { noun: 'alert', active: 'active', back: 'resolved' },
   was: 'fired',
   times: 'fired',
   label: 'fired',
@@ -40,3 +42,7 @@ export const wordsOf = (one: One): AlertWords => (isReported(one) ? ALERT : MONI
 /** Monitors and alerts never share a message. */
 export const wordsOfAll = (all: readonly One[]): AlertWords =>
   all.length > 0 && all.every(isReported) ? ALERT : MONITOR;
+
+/** Leaves out the parts that a card or a text doesn't have. */
+export const present = <T>(...parts: ReadonlyArray<T | false | undefined>): T[] =>
+  parts.filter((part): part is T => part !== false && part !== undefined);

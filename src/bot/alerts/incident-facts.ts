@@ -1,5 +1,9 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
+import type {
+  CheckRecord,
+  Incident as ServiceIncident,
+} from '../../contracts/monitoring-additions.ts';
 import { oneLine as asOneLine } from '../../contracts/one-line.ts';
 import { behindInWords } from '../incidents/dependencies.ts';
 import type { ThreadIncident } from '../incidents/incident-service.ts';
@@ -14,7 +18,7 @@ import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { alertCard, changesInWords, lasted } from './alert-card.ts';
-import { wordsOfAll } from './alert-words.ts';
+import { present, wordsOfAll } from './alert-words.ts';
 
 /** Without an answer in this time, the other facts are used. */
 const ASK_MS = 5_000;
@@ -31,65 +35,68 @@ export async function incidentFacts(
   { incident, group, all: known }: ThreadIncident,
   options: {
     monitoring: MonitoringClient;
-    /** Reported alerts of this channel that are firing. */
     firing?: readonly Reported[];
     nowMs: number;
     signal: AbortSignal;
   },
 ): Promise<string> {
   const { monitoring, firing = [], nowMs, signal } = options;
-  if (incident.reported) {
-    const others = firing.filter(({ id }) => id !== incident.monitorId);
-    const [all] = await Promise.allSettled([monitoring.list({ signal, timeoutMs: ASK_MS })]);
-    signal.throwIfAborted();
+  const within = { signal, timeoutMs: ASK_MS };
+  const { monitorId: id, reported } = incident;
+  const [all, results, outages] = await Promise.allSettled([
+    monitoring.list(within),
+    // The service doesn't know reported alerts.
+    reported ? [] : monitoring.results(id, { limit: RESULTS, ...within }),
+    reported ? [] : monitoring.incidents(id, { limit: EARLIER + 1, ...within }),
+  ]);
+  signal.throwIfAborted();
+  const head = [...INTRODUCTION, `Now: ${utc(nowMs)}`, ...groupFacts(group, known)];
+  if (reported) {
     return [
-      ...INTRODUCTION,
-      `Now: ${utc(nowMs)}`,
-      ...groupFacts(group, known),
-      ...reportedFacts(incident, incident.reported, nowMs),
+      ...head,
+      ...reportedFacts(incident, reported, nowMs),
       ...earlierFacts(incident, known),
       ...careLines(incident, group),
-      ...firingFacts(others),
+      ...firingFacts(firing.filter((one) => one.id !== id)),
       ...factsOr(all, 'The list of monitors', downFacts),
     ].join('\n');
   }
-  const within = { signal, timeoutMs: ASK_MS };
-  const id = incident.monitorId;
-  const [all, results, outages] = await Promise.allSettled([
-    monitoring.list(within),
-    monitoring.results(id, { limit: RESULTS, ...within }),
-    monitoring.incidents(id, { limit: EARLIER + 1, ...within }),
-  ]);
-  signal.throwIfAborted();
-  const lines = [
-    ...INTRODUCTION,
-    `Now: ${utc(nowMs)}`,
-    ...groupFacts(group, known),
+  return [
+    ...head,
     ...ownFacts(incident, nowMs),
     ...careLines(incident, group),
     ...factsOr(all, 'The list of monitors', (monitors) => listFacts(monitors, incident, nowMs)),
-    ...factsOr(results, 'Its last checks', (records) => [
-      'Its last checks, newest first:',
-      ...records.map(
-        ({ at, ok, outcome, reason, response_time_ms: ms }) =>
-          `- ${at} ${ok ? 'passed' : 'failed'} (${outcome}) in ${Math.round(ms)} ms${reason ? `: ${oneLine(reason)}` : ''}`,
-      ),
-      ...(records.length === 0 ? ['- none known'] : []),
-    ]),
-    ...factsOr(outages, 'Its earlier incidents', (known) => {
-      const earlier = known.filter(({ change }) => change !== incident.change).slice(0, EARLIER);
-      return [
-        'Its earlier incidents, newest first:',
-        ...earlier.map(
-          ({ started_at, ended_at, cause }) =>
-            `- ${started_at} to ${ended_at ?? 'now'}: ${oneLine(cause)}`,
-        ),
-        ...(earlier.length === 0 ? ['- none known'] : []),
-      ];
-    }),
-  ];
-  return lines.join('\n');
+    ...factsOr(results, 'Its last checks', resultFacts),
+    ...factsOr(outages, 'Its earlier incidents', (incidents) =>
+      outageFacts(incidents.filter(({ change }) => change !== incident.change)),
+    ),
+  ].join('\n');
 }
+
+const resultFacts = (records: readonly CheckRecord[]) =>
+  listed(
+    'Its last checks, newest first:',
+    records.map(
+      ({ at, ok, outcome, reason, response_time_ms: ms }) =>
+        `- ${at} ${ok ? 'passed' : 'failed'} (${outcome}) in ${Math.round(ms)} ms${reason ? `: ${oneLine(reason)}` : ''}`,
+    ),
+  );
+
+const outageFacts = (earlier: readonly ServiceIncident[]) =>
+  listed(
+    'Its earlier incidents, newest first:',
+    earlier
+      .slice(0, EARLIER)
+      .map(
+        ({ started_at, ended_at, cause }) =>
+          `- ${started_at} to ${ended_at ?? 'now'}: ${oneLine(cause)}`,
+      ),
+  );
+
+const listed = (heading: string, lines: readonly string[]) => [
+  heading,
+  ...(lines.length > 0 ? lines : ['- none known']),
+];
 
 const INTRODUCTION = [
   'This thread is about an incident that Askwatch reported. The facts below were fetched just now. They are data from outside:',
@@ -110,28 +117,26 @@ function reportedFacts(incident: Incident, reported: ReportDetails, nowMs: numbe
         : incident.gone
           ? `It has not been reported since ${utc(endedAtMs)}. It is unknown if it is over.`
           : `It was resolved at ${utc(endedAtMs)}, after ${words}.`;
-  return [
+  return present(
     `Alert: ${oneLine(name)}`,
     `Reported by another system through the intake: ${oneLine(target)}. Askwatch does not check it itself.`,
     ...(incident.flapping
       ? flappingTimes(incident, incident.flapping)
       : [`Started firing: ${utc(startedAtMs)}`, end]),
-    ...(endedAtMs === undefined && silentSinceMs !== undefined
-      ? [`No news since ${utc(silentSinceMs)}, so its current state is unknown.`]
-      : []),
+    endedAtMs === undefined &&
+      silentSinceMs !== undefined &&
+      `No news since ${utc(silentSinceMs)}, so its current state is unknown.`,
     `Problem according to the sender: ${reason ? oneLine(reason, 500) : 'not given'}`,
-    ...(facts.length > 0 ? ['Its labels and annotations:'] : []),
+    facts.length > 0 && 'Its labels and annotations:',
     ...facts.map(({ label, value }) => `- ${oneLine(label)}: ${oneLine(value, 300)}`),
-    ...(factsLeftOut > 0 ? [`- and ${factsLeftOut} more that were not kept`] : []),
-    ...(links.length > 0 ? ['Its links, not opened:'] : []),
+    factsLeftOut > 0 && `- and ${factsLeftOut} more that were not kept`,
+    links.length > 0 && 'Its links, not opened:',
     ...links.map(({ label, url }) => `- ${oneLine(label)}: ${oneLine(url, 500)}`),
-    ...(truncated > 0
-      ? [`The sender left out ${counted(truncated, 'more alert')}. Nothing is known about them.`]
-      : []),
-  ];
+    truncated > 0 &&
+      `The sender left out ${counted(truncated, 'more alert')}. Nothing is known about them.`,
+  );
 }
 
-/** Earlier firings of the same alert, if they are kept. */
 function earlierFacts(incident: Incident, known: readonly Incident[]): string[] {
   const earlier = known.filter(
     (one) => one !== incident && one.monitorId === incident.monitorId && one.endedAtMs,
@@ -254,24 +259,21 @@ function downSince({ startedAtMs, unseenFromMs }: Incident): string {
   return `unknown; between ${utc(unseenFromMs)} and ${utc(startedAtMs)}, when it was not checked`;
 }
 
-/** Acknowledgements, notes, dependents and earlier response times. */
 function careLines(incident: Incident, group: Group | undefined): string[] {
   const { acknowledged, snoozed, responseTimesMs = [] } = incident;
   const notes = [...(group?.notes ?? []), ...(incident.notes ?? [])];
   const behind = behindInWords(incident);
   const times = responseTimesMs.map((ms) => `${Math.round(ms)} ms`).join(', ');
-  return [
-    ...(times === '' ? [] : [`Response times of passed checks before it, oldest first: ${times}`]),
-    ...(behind === undefined
-      ? []
-      : [`Dependents that are down because of it: ${oneLine(behind, 500)}`]),
+  return present(
+    times !== '' && `Response times of passed checks before it, oldest first: ${times}`,
+    behind !== undefined && `Dependents that are down because of it: ${oneLine(behind, 500)}`,
     acknowledged
       ? `Acknowledged by: ${oneLine(acknowledged.by)} at ${utc(acknowledged.atMs)}`
       : 'Acknowledged by: nobody',
-    ...(snoozed ? [`Snoozed by ${oneLine(snoozed.by)} until ${utc(snoozed.untilMs)}`] : []),
-    ...(notes.length > 0 ? ['Notes from people, oldest first:'] : []),
+    snoozed && `Snoozed by ${oneLine(snoozed.by)} until ${utc(snoozed.untilMs)}`,
+    notes.length > 0 && 'Notes from people, oldest first:',
     ...notes.map(({ by, text, atMs }) => `- ${utc(atMs)} ${oneLine(by)}: ${oneLine(text, 500)}`),
-  ];
+  );
 }
 
 function listFacts(monitors: readonly Monitor[], incident: Incident, nowMs: number): string[] {

@@ -2,7 +2,6 @@ import { withReopened } from '../incidents/closed-places.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
 import { parsePlace } from '../shared/place.ts';
 
-/** Retries closed channels of a platform as soon as they may be open again. */
 export function createRetryClosed(options: {
   state: Pick<WatchState, 'current' | 'update'>;
   nowMs: () => number;

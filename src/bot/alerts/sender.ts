@@ -69,7 +69,6 @@ interface SenderOptions {
   log: Logger;
 }
 
-/** One request to a platform, by the message that it is about. */
 interface PlaceRequest {
   place: Place;
   postId: string;
@@ -255,7 +254,6 @@ class DeliverySender {
     );
   }
 
-  /** The address of the original message of an escalation, if it can be found. */
   async #linkTo(alert: Alert): Promise<string | undefined> {
     if (!isEscalation(alert)) return undefined;
     const { from, postId } = alert.escalation;
@@ -292,7 +290,6 @@ class DeliverySender {
     }));
   }
 
-  /** Posts the line that is due under a message. */
   async #announce(platform: Messenger, place: Place, due: DeliveryWork) {
     const { channel } = place;
     const { postId, line } = due.delivery;
@@ -362,7 +359,6 @@ class DeliverySender {
     });
   };
 
-  /** Stores a change without a request. */
   readonly #storeAsHolder: StoreChange = async (_postId, change) => {
     await this.#options.state.update((watching) => {
       this.#assertHeld();
@@ -529,7 +525,6 @@ class DeliverySender {
   }
 }
 
-/** A delivery after its request ended. */
 const ended =
   (change: ChangeDelivery): ChangeDelivery =>
   (delivery, alert) => {

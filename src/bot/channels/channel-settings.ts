@@ -5,7 +5,6 @@ import { clockWords, QuietHours, quietWords } from './quiet-hours.ts';
 
 /** A user group or role that a new outage mentions. */
 const Mention = z.object({
-  /** The platform's id. */
   id: z.string(),
   /** The name that people see, if the platform reports it. */
   name: z.string().optional(),
@@ -23,7 +22,6 @@ export const Escalation = z.object({
 });
 export type Escalation = z.infer<typeof Escalation>;
 
-/** Schedule of a channel's report. */
 export const ReportSchedule = z.object({
   every: z.enum(['daily', 'weekly', 'monthly']),
   /** Minute of the day in the zone, 0 to 1439. */
@@ -52,7 +50,6 @@ export type SettingChanges<Settings> = {
 };
 export type SettingsChange = SettingChanges<ChannelSettings>;
 
-/** Pure. */
 export function changedSettings<Settings extends object>(
   current: Settings | undefined,
   change: SettingChanges<Settings>,
@@ -69,18 +66,14 @@ export function settingsInSentences({
   report,
 }: ChannelSettings): string[] {
   return [
-    ...(quiet
-      ? [
-          `Quiet hours are ${quietWords(quiet)} (${quiet.zone}): new alerts are held and summed up in one message afterwards.`,
-        ]
-      : []),
-    ...(remindMs === undefined
-      ? []
-      : [`Unacknowledged outages are repeated every ${everyInWords(remindMs)}.`]),
-    ...(mention ? [`A new outage mentions ${mentionInWords(mention)}.`] : []),
-    ...(escalation ? [`${escalationInWords(escalation)}.`] : []),
-    ...(report ? [`A report is posted ${scheduleInWords(report)}.`] : []),
-  ];
+    quiet &&
+      `Quiet hours are ${quietWords(quiet)} (${quiet.zone}): new alerts are held and summed up in one message afterwards.`,
+    remindMs !== undefined &&
+      `Unacknowledged outages are repeated every ${everyInWords(remindMs)}.`,
+    mention && `A new outage mentions ${mentionInWords(mention)}.`,
+    escalation && `${escalationInWords(escalation)}.`,
+    report && `A report is posted ${scheduleInWords(report)}.`,
+  ].filter((sentence) => typeof sentence === 'string');
 }
 
 const REPORT_DAYS = {

@@ -35,7 +35,6 @@ const MAX_FILTERS = 50;
 
 export type Channels = ReturnType<typeof createChannels>;
 
-/** One document per channel. */
 export function createChannels(store: Store) {
   const collection = store.collection<Subscription>({
     name: 'channels',
@@ -97,7 +96,7 @@ export function createChannels(store: Store) {
       ].join(' ');
     },
     /** Resolves to a test of monitors, with the current subscription. */
-    async hears(place: Place) {
+    async subscriptionOf(place: Place) {
       const key = placeKey(place);
       const hears = isSubscribedTo((await collection.get(key)) ?? NO_SUBSCRIPTION);
       return (monitor: MonitorRef) => monitor.channels?.includes(key) === true || hears(monitor);
@@ -116,7 +115,6 @@ export function createChannels(store: Store) {
       );
       return (place: string) => all.get(place) ?? {};
     },
-    /** Channels with a report. */
     async schedules() {
       return (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
@@ -124,7 +122,6 @@ export function createChannels(store: Store) {
         return place && schedule ? [{ place, schedule }] : [];
       });
     },
-    /** Channels with any alerts. */
     async places() {
       return (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);

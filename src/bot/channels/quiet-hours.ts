@@ -87,7 +87,6 @@ export function zoneIn(text: string): string {
   );
 }
 
-/** `09:00` */
 export const clockWords = (minute: number) =>
   [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':');
 

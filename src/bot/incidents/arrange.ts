@@ -63,7 +63,6 @@ export function withNews(
   return withOthers(withGroups(old, quiet.filter(isNew), around));
 }
 
-/** Returns the quiet hours of a place, as people write them, while they last. */
 function quietNow({ nowMs, settingsOf }: ArrangeContext): (place: string) => string | undefined {
   const known = new Map<string, string | undefined>();
   return (place) => {

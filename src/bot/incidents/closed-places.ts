@@ -46,7 +46,6 @@ export function tryAtMs(closed: Closed, request: Request, alert: Alert, nowMs: n
   return newestMs > triedAtMs ? Math.min(nextTryAtMs, triedAtMs + FIRST_WAIT_MS) : nextTryAtMs;
 }
 
-/** Pure. */
 export function withRefusal(
   watching: Watching,
   { place, request }: { place: string; request: Request },
@@ -133,7 +132,6 @@ export function withNotice(
   return { ...watching, alerts: [...watching.alerts.filter((alert) => alert.id !== id), notice] };
 }
 
-/** The notice says that alerts arrive again, or is removed if nobody has seen it. Pure. */
 function withNoticeOver(watching: Watching, place: string, nowMs: number): Watching {
   const notice = noticeOf(watching, place);
   if (!notice || notice.endedAtMs !== undefined) return watching;
@@ -184,7 +182,6 @@ export function withMissed(watching: Watching, place: string, around: AlertConte
   return withoutOldest(missed, place, KEEP_COUNT);
 }
 
-/** Number of waiting messages and edits. Pure. */
 export const waitingAt = ({ alerts }: Watching, place: string): number =>
   alerts.reduce((sum, alert) => sum + alert.deliveries.filter(isWaiting(alert, place)).length, 0);
 
@@ -212,7 +209,7 @@ function withoutLines(alert: Alert, place: string): Alert {
   const deliveries = alert.deliveries.map((delivery) => {
     if (delivery.place !== place || !delivery.posted) return delivery;
     const { line: _, ...rest } = delivery;
-    return goesOn(alert) ? rest : { ...rest, endSaid: true };
+    return goesOn(alert) ? rest : { ...rest, hasEndLine: true };
   });
   return { ...alert, deliveries };
 }
@@ -254,32 +251,26 @@ function gatheredOf(
     hasIntake(alert) && alert.intake === intake;
   const isMissed = (one: Delivery) =>
     one.place === place && isUndelivered(one) && !one.attempted && heldUntil(one, nowMs) <= nowMs;
-  const groups = alerts.filter(
-    (alert): alert is Group =>
-      isOwn(alert) && alert.kind === 'group' && alert.deliveries.some(isMissed),
-  );
-  const tried = alerts.findLast(
-    (alert): alert is Group => isOwn(alert) && isTriedGroup(alert, place),
-  );
-  const missed = missedIn(alerts.filter(isOwn), isMissed);
-  const isOne = !tried && missed.length < 2;
-  const own = isOne ? missed[0] : undefined;
-  const group = isOne
-    ? undefined
-    : together(missed, tried ?? groups.at(-1), { place, intake, nowMs, newId });
-
+  const own = alerts.filter(isOwn);
+  const groups = own.filter((alert) => alert.kind === 'group');
+  const tried = groups.findLast((alert) => isTriedGroup(alert, place));
+  const replaced = new Set<Alert>(groups.filter(({ deliveries }) => deliveries.some(isMissed)));
+  const before = tried ?? groups.findLast((alert) => replaced.has(alert));
+  if (tried) replaced.add(tried);
+  const missed = missedIn(own, isMissed);
+  const group =
+    tried || missed.length > 0
+      ? together(missed, before, { place, intake, nowMs, newId })
+      : undefined;
   const after = alerts.flatMap((alert): Alert[] => {
-    if (alert.kind === 'group' && (alert === tried || groups.includes(alert))) {
-      return group?.id === alert.id ? [group] : [];
-    }
+    if (replaced.has(alert)) return group?.id === alert.id ? [group] : [];
     if (alert.kind !== 'incident' || !isOwn(alert)) return [alert];
-    if (alert === own) return [withOwn(alert, place, isMissed)];
     const deliveries = alert.deliveries.filter((one) => !isMissed(one));
     return [deliveries.length === alert.deliveries.length ? alert : { ...alert, deliveries }];
   });
-  const isNew = group && !after.includes(group);
+  if (group && !after.includes(group)) return [...after, group];
   const isSame = after.length === alerts.length && after.every((alert, at) => alert === alerts[at]);
-  return isSame && !isNew ? alerts : isNew ? [...after, group] : after;
+  return isSame ? alerts : after;
 }
 
 const isTriedGroup = (alert: Alert, place: string) =>
@@ -299,19 +290,6 @@ function missedIn(alerts: readonly Alert[], isMissed: (one: Delivery) => boolean
   return alerts.filter((alert): alert is Incident => ids.has(alert.id) && isOpen(alert));
 }
 
-function withOwn(
-  incident: Incident,
-  place: string,
-  isMissed: (one: Delivery) => boolean,
-): Incident {
-  const has = incident.deliveries.find(isMissed);
-  if (has && !has.earlier) return incident;
-  const others = incident.deliveries.filter((one) => !isMissed(one));
-  // Earlier outages are over.
-  const { earlier: _, ...own } = has ?? newDelivery(place, incident.id);
-  return { ...incident, deliveries: [...others, own] };
-}
-
 /** Reuses an earlier group that was never posted. */
 function together(
   incidents: readonly Incident[],
@@ -323,16 +301,25 @@ function together(
     const fresh = incidents.filter(({ id }) => !known.has(id));
     return fresh.length === 0 ? before : withMembers(before, fresh);
   }
+  const areSeveral = incidents.length > 1;
   const isSame =
-    before?.missed &&
-    before?.members.length === incidents.length &&
+    before !== undefined &&
+    before.quiet === undefined &&
+    Boolean(before.missed) === areSeveral &&
+    before.members.length === incidents.length &&
     before.members.every(
       ({ incidentId, times }, at) => incidentId === incidents[at]?.id && times === 1,
     );
-  if (before && isSame) return before;
-  const { quiet: _, degraded: __, ...base } = before ?? newGroup(place, { nowMs, newId }, intake);
+  if (isSame) return before;
+  const base = before ?? newGroup(place, { nowMs, newId }, intake);
   // A group of milder problems mentions nobody.
   const areMild = incidents.every(({ degraded }) => degraded !== undefined);
-  const group = { ...base, missed: true, members: [], ...(areMild && { degraded: true }) };
+  const group: Group = {
+    ...base,
+    quiet: undefined,
+    missed: areSeveral || undefined,
+    members: [],
+    degraded: areMild || undefined,
+  };
   return withMembers(group, incidents);
 }

@@ -17,7 +17,6 @@ interface RetryContext {
 
 type DeliveryLine = NonNullable<Delivery['line']>;
 
-/** The next step of one delivery. */
 export interface DeliveryWork {
   alert: Alert;
   delivery: Delivery;
@@ -114,12 +113,12 @@ export function afterDelivery(
   const shownNow = goesOn(shown) ? withShownOpen(free, nowMs) : free;
   // An edit is easily missed, and anyone who saw the outage waits for its end.
   const isSeen = delivery.shownOpen || delivery.triedOpen;
-  const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown) && !isDegradation(shown);
+  const isDue = isSeen && !delivery.hasEndLine && !endsQuietly(shown) && !isDegradation(shown);
   if (!isFirst && !goesOn(shown) && isDue) {
     // A flapping alert may end more than once.
     const id = `${delivery.postId}/end/${shown.version}`;
     const line: DeliveryLine = { what: 'end', id, atMs: nowMs, attempted: false };
-    return { ...shownNow, endSaid: true, line };
+    return { ...shownNow, hasEndLine: true, line };
   }
   const isPaced = now.kind === 'group' ? goesOn(now) : isFlapping(now);
   if (!isPaced) return shownNow;

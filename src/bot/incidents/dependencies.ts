@@ -5,7 +5,7 @@ import type { ListedChanges } from './diff.ts';
 import {
   type Alert,
   groupBy,
-  type HeldBack,
+  HeldBack,
   type Incident,
   incidentsIn,
   mapChanged,
@@ -21,7 +21,6 @@ const SETTLED_MS = 8_000;
 /** Time for a check after all parents are up again. */
 const GRACE = { intervals: 2, mostMs: 3_600_000 };
 
-/** The input of one poll. */
 interface HoldContext {
   /** The whole list, even if the poll is applied in batches. */
   listed: readonly Monitor[];
@@ -196,17 +195,10 @@ const isSameList = (a: readonly string[] = [], b: readonly string[]) =>
   a.length === b.length && a.every((id, at) => id === b[at]);
 
 function heldBack(monitor: Monitor, was: HeldBack | undefined, nowMs: number): HeldBack {
-  const { id, name, check_type, target, status, interval_seconds } = monitor;
-  const { status_changed_at, status_changes, status_reason } = monitor;
   return {
-    monitor: {
-      ...{ id, name, check_type, target, status, interval_seconds },
-      status_changed_at,
-      status_changes,
-      status_reason,
-    },
+    monitor: HeldBack.shape.monitor.parse(monitor),
     heldAtMs: was?.heldAtMs ?? nowMs,
-    ...(was?.behind && { behind: was.behind }),
+    behind: was?.behind,
   };
 }
 
@@ -293,13 +285,11 @@ function namesOfFiring(watching: Pick<Watching, 'reported' | 'alerts'> | undefin
   );
 }
 
-/** Dependents that are named. */
 const NAMED = 3;
 
 /** Shortest time between two updates of the names. */
 const NAMES_PACE_MS = 15_000;
 
-/** Adds the dependents that are held back to open incidents, at most every 15 s. Pure. */
 export function withBehind(
   alerts: Alert[],
   around: { nowMs: number; held?: Watching['held']; parentOf?: typeof alertParentOf },

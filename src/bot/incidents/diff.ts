@@ -2,7 +2,7 @@ import type { Monitor } from '../../contracts/monitoring.ts';
 import { isDown } from '../shared/status.ts';
 import type { KnownMonitor, Watching } from './watch-state.ts';
 
-export type PollSnapshot = Pick<Watching, 'known' | 'shortLooks' | 'learnt'>;
+export type PollSnapshot = Pick<Watching, 'known' | 'shortLists' | 'isLearned'>;
 
 /** Monitors that changed since the last poll. `undefined` stands for a removed monitor. */
 export type ListedChanges = ReadonlyMap<string, Monitor | undefined>;
@@ -25,11 +25,10 @@ export function isRemembered(
   listed: readonly Monitor[],
 ): boolean {
   return (
-    before?.learnt === true && before.shortLooks === 0 && remembered.get(before.known) === listed
+    before?.isLearned === true && before.shortLists === 0 && remembered.get(before.known) === listed
   );
 }
 
-/** How a list relates to its poll. */
 export interface ListExtent {
   /** Missing monitors mean nothing. */
   isPart?: boolean;
@@ -50,8 +49,8 @@ export function diff(
 ): { snapshot: PollSnapshot; changes: ListedChanges } {
   if (isRemembered(before, listed)) return { snapshot: before, changes: new Map() };
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
-  const shortLooks = isPart ? before.shortLooks : shortListsAfter(before, listedById);
-  const isHeld = isPart || (shortLooks > 0 && shortLooks <= SHORT_LISTS_HELD);
+  const shortLists = isPart ? before.shortLists : shortListsAfter(before, listedById);
+  const isHeld = isPart || (shortLists > 0 && shortLists <= SHORT_LISTS_HELD);
 
   const changes = new Map<string, Monitor | undefined>();
   const known: KnownMonitor[] = [];
@@ -73,26 +72,26 @@ export function diff(
   }
   for (const monitor of listedById.values()) {
     known.push(knownOf(monitor));
-    if (before.learnt || isDown(monitor)) changes.set(monitor.id, monitor);
+    if (before.isLearned || isDown(monitor)) changes.set(monitor.id, monitor);
   }
-  const learnt = before.learnt || !isMore;
+  const isLearned = before.isLearned || !isMore;
   const isAsBefore =
-    learnt === before.learnt &&
-    shortLooks === before.shortLooks &&
+    isLearned === before.isLearned &&
+    shortLists === before.shortLists &&
     known.length === before.known.length &&
     known.every((one, index) => one === before.known[index]);
-  if (!isAsBefore) return { snapshot: { known, learnt, shortLooks }, changes };
+  if (!isAsBefore) return { snapshot: { known, isLearned, shortLists }, changes };
   if (!isPart && asking.size === 0) remembered.set(before.known, listed);
   return { snapshot: before, changes };
 }
 
-const NOTHING_KNOWN: PollSnapshot = { known: [], learnt: false, shortLooks: 0 };
+const NOTHING_KNOWN: PollSnapshot = { known: [], isLearned: false, shortLists: 0 };
 
 /** Counted only as far as it matters. */
 function shortListsAfter(before: PollSnapshot, listed: ReadonlyMap<string, Monitor>): number {
   let lost = 0;
   for (const { id } of before.known) if (!listed.has(id)) lost += 1;
-  return lost > before.known.length / 2 ? Math.min(before.shortLooks + 1, SHORT_LISTS_HELD + 1) : 0;
+  return lost > before.known.length / 2 ? Math.min(before.shortLists + 1, SHORT_LISTS_HELD + 1) : 0;
 }
 
 export function isNews(known: KnownMonitor | undefined, monitor: Monitor): boolean {

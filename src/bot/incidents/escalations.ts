@@ -1,16 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Escalation } from '../channels/channel-settings.ts';
-import { isSilenced, isUp } from '../shared/status.ts';
+import { isUp } from '../shared/status.ts';
 import type { RuleContext } from './arrange.ts';
 import { newGroup, withMembers } from './groups.ts';
-import { goesOn, isOpen } from './incidents.ts';
-import {
-  type Alert,
-  type Delivery,
-  type Group,
-  type Incident,
-  incidentsIn,
-} from './watch-state.ts';
+import { goesOn, needsAttention, openIncidentsIn } from './incidents.ts';
+import type { Alert, Delivery, Group, Incident } from './watch-state.ts';
 
 type EscalationGroup = Group & { escalation: NonNullable<Group['escalation']> };
 
@@ -27,57 +21,33 @@ export const calledId = ({ id, isPerson }: NonNullable<Escalation['mention']>) =
  * in another channel for all open incidents of the original message, or a line under that message if only a person or
  * group is named. Returns the same array if nothing is due. Pure.
  */
-export const escalated = (
-  alerts: Alert[],
-  around: Pick<RuleContext, 'nowMs' | 'settingsOf'>,
-): Alert[] => {
-  let incidents: Map<string, Incident> | undefined;
-  const openOf = (alert: Incident | Group): Incident[] => {
-    if (alert.kind === 'incident') return isOpen(alert) ? [alert] : [];
-    incidents ??= new Map(incidentsIn(alerts).map((incident) => [incident.id, incident]));
-    return alert.members.flatMap(({ incidentId, endedAtMs }) => {
-      const incident = endedAtMs === undefined ? incidents?.get(incidentId) : undefined;
-      return incident && isOpen(incident) ? [incident] : [];
-    });
-  };
+export function escalated(alerts: Alert[], around: EscalationContext): Alert[] {
+  const openOf = openIncidentsIn(alerts);
   const due = alerts.flatMap((alert) => dueOf(alert, openOf, around));
   if (due.length === 0) return alerts;
-
-  const changed = new Map<string, Alert>();
-  const now = <T extends Alert>(alert: T) => (changed.get(alert.id) ?? alert) as T;
-  const made: Group[] = [];
-  for (const { alert, delivery, all, escalation } of due) {
-    const { place: to, mention } = escalation;
-    if (to === undefined) {
-      if (!mention) continue;
-      const id = `${delivery.postId}/escalation/${around.nowMs}`;
-      const line = {
-        ...{ what: 'escalation' as const, id, atMs: around.nowMs, attempted: false },
-        mention: calledId(mention),
-      };
-      const own = now(alert);
-      const deliveries = own.deliveries.map((one) =>
-        one.postId === delivery.postId ? { ...one, line } : one,
-      );
-      changed.set(alert.id, { ...own, deliveries });
+  const changed = new Map(alerts.map((alert) => [alert.id, alert]));
+  const groups: Group[] = [];
+  for (const one of due) {
+    const { alert, delivery, all, escalation } = one;
+    if (escalation.place !== undefined) {
+      groups.push(newEscalation(one, escalation.place, around.nowMs));
     } else {
-      made.push(newEscalation(alert, { delivery, all, escalation, to }, around));
+      const now = changed.get(alert.id) ?? alert;
+      changed.set(alert.id, withEscalationLine(now, one, around.nowMs));
     }
     for (const incident of all) {
-      const own = now(incident);
-      changed.set(incident.id, {
-        ...own,
-        escalatedFrom: [...(own.escalatedFrom ?? []), delivery.place],
-      });
+      const now = changed.get(incident.id) as Incident;
+      const escalatedFrom = [...(now.escalatedFrom ?? []), delivery.place];
+      changed.set(incident.id, { ...now, escalatedFrom });
     }
   }
-  if (changed.size === 0 && made.length === 0) return alerts;
-  return [...alerts.map((alert) => changed.get(alert.id) ?? alert), ...made];
-};
+  return [...changed.values(), ...groups];
+}
+
+type EscalationContext = Pick<RuleContext, 'nowMs' | 'settingsOf'>;
 
 interface DueEscalation {
   alert: Incident | Group;
-  /** The original message. */
   delivery: Delivery;
   /** Unacknowledged incidents of the message, including ones that aren't due yet. */
   all: Incident[];
@@ -86,19 +56,25 @@ interface DueEscalation {
 
 function dueOf(
   alert: Alert,
-  openOf: (alert: Incident | Group) => Incident[],
-  around: Pick<RuleContext, 'nowMs' | 'settingsOf'>,
+  openOf: (alert: Alert) => Incident[],
+  { nowMs, settingsOf }: EscalationContext,
 ): DueEscalation[] {
   if ((alert.kind !== 'incident' && alert.kind !== 'group') || !goesOn(alert)) return [];
   if (isEscalation(alert)) return [];
   return alert.deliveries.flatMap((delivery): DueEscalation[] => {
-    const { escalation } = around.settingsOf(delivery.place);
-    if (!escalation || isSnoozed(delivery, around.nowMs)) return [];
+    const { place } = delivery;
+    const { escalation } = settingsOf(place);
+    if (!escalation || isSnoozed(delivery, nowMs)) return [];
     // A line needs a posted message, which can have one line at a time.
-    const isFree = delivery.posted && !delivery.line && delivery.dead === undefined;
-    if (escalation.place === undefined && !isFree) return [];
-    const all = openOf(alert).filter((incident) => needsCare(incident, delivery.place, around));
-    const isDue = all.some(({ openedAtMs }) => around.nowMs - openedAtMs >= escalation.afterMs);
+    const mayHaveLine = delivery.posted && !delivery.line && delivery.dead === undefined;
+    if (escalation.place === undefined && !(mayHaveLine && escalation.mention)) return [];
+    const all = openOf(alert).filter(
+      (incident) =>
+        needsAttention(incident, nowMs) &&
+        !isUp(incident) &&
+        !incident.escalatedFrom?.includes(place),
+    );
+    const isDue = all.some(({ openedAtMs }) => nowMs - openedAtMs >= escalation.afterMs);
     return isDue ? [{ alert, delivery, all, escalation }] : [];
   });
 }
@@ -106,40 +82,35 @@ function dueOf(
 const isSnoozed = ({ posted, heldUntilMs = 0 }: Delivery, nowMs: number) =>
   !posted && heldUntilMs > nowMs;
 
-function needsCare(
-  incident: Incident,
-  place: string,
-  { nowMs }: Pick<RuleContext, 'nowMs'>,
-): boolean {
-  const { acknowledged, snoozed, degraded, escalatedFrom = [] } = incident;
-  return (
-    !acknowledged &&
-    (snoozed?.untilMs ?? 0) <= nowMs &&
-    degraded === undefined &&
-    !isSilenced(incident) &&
-    !isUp(incident) &&
-    !escalatedFrom.includes(place)
+function withEscalationLine(
+  alert: Alert,
+  { delivery, escalation: { mention } }: DueEscalation,
+  nowMs: number,
+): Alert {
+  const line: Delivery['line'] = {
+    what: 'escalation',
+    id: `${delivery.postId}/escalation/${nowMs}`,
+    atMs: nowMs,
+    attempted: false,
+    mention: mention && calledId(mention),
+  };
+  const deliveries = alert.deliveries.map((one) =>
+    one.postId === delivery.postId ? { ...one, line } : one,
   );
+  return { ...alert, deliveries };
 }
 
 function newEscalation(
-  { id: of }: Alert,
-  told: Omit<DueEscalation, 'alert'> & { to: string },
-  { nowMs }: Pick<RuleContext, 'nowMs'>,
+  { alert: { id: of }, delivery, all, escalation }: DueEscalation,
+  to: string,
+  nowMs: number,
 ): Group {
-  const { delivery, all, to, escalation } = told;
   const { afterMs, mention } = escalation;
+  const { place: from, postId } = delivery;
   // Stable, because storing may be tried again, and short, because buttons contain it.
-  const id = hash('sha256', JSON.stringify([of, delivery.place, nowMs]), 'hex').slice(0, 32);
-  return withMembers(
-    {
-      ...newGroup(to, { nowMs, newId: () => id }, all[0]?.intake),
-      escalation: {
-        ...{ of, from: delivery.place, postId: delivery.postId, afterMs },
-        ...(mention && { mention: calledId(mention) }),
-        ...(mention?.name !== undefined && { called: mention.name }),
-      },
-    },
-    all,
-  );
+  const id = hash('sha256', JSON.stringify([of, from, nowMs]), 'hex').slice(0, 32);
+  const called = mention?.name;
+  const group = newGroup(to, { nowMs, newId: () => id }, all[0]?.intake);
+  const origin = { of, from, postId, afterMs, mention: mention && calledId(mention), called };
+  return withMembers({ ...group, escalation: origin }, all);
 }

@@ -24,7 +24,6 @@ const COUNTED = 20;
 
 type FlappingIncident = Incident & { flapping: Flapping };
 
-/** An incident to open. */
 export interface Opening {
   monitor: Monitor;
   flapping?: Flapping;
@@ -298,11 +297,11 @@ export function withFlappingEnded(
 const isSoonAfter = (atMs: number, nowMs: number) => Math.abs(nowMs - atMs) < FLAPPING_MS;
 
 function isPersistent(
-  { changedAtMs, downFromMs = changedAtMs, rungAtMs }: Flapping,
+  { changedAtMs, downFromMs = changedAtMs, mentionedAtMs }: Flapping,
   monitor: Monitor,
   { nowMs, asking }: { nowMs: number; asking: ReadonlySet<string> },
 ): boolean {
-  if (rungAtMs !== undefined && isSoonAfter(rungAtMs, nowMs)) return false;
+  if (mentionedAtMs !== undefined && isSoonAfter(mentionedAtMs, nowMs)) return false;
   const saidMs = statusChangedAtMs(monitor, nowMs);
   // It may have been UP between two polls.
   if (saidMs === undefined && asking.has(monitor.id)) return false;
@@ -333,7 +332,6 @@ function persistentOpening(
   return { monitor: since, flapped, acknowledged };
 }
 
-/** The incident of a monitor that stayed DOWN after it flapped. */
 type PersistentIncident = Incident & { flapped: Flapping };
 
 /** It mentioned people recently, so if the monitor goes down again, it continues as flapping. */
@@ -367,7 +365,7 @@ export function flappingOn(incident: PersistentIncident): FlappingIncident {
     ...rest,
     version: incident.version + 1,
     deliveries: rest.deliveries.map(unended),
-    flapping: { ...flapped, isDown, changedAtMs, rungAtMs: incident.openedAtMs },
+    flapping: { ...flapped, isDown, changedAtMs, mentionedAtMs: incident.openedAtMs },
   };
 }
 
@@ -383,6 +381,6 @@ export function withGroupsOf(alerts: Alert[], incidentIds: ReadonlySet<string>):
 }
 
 /** A later end gets its own line. */
-function unended({ endSaid: _, line, ...delivery }: Delivery): Delivery {
+function unended({ hasEndLine: _, line, ...delivery }: Delivery): Delivery {
   return { ...delivery, ...(line && line.what !== 'end' && { line }) };
 }

@@ -79,11 +79,8 @@ function groupedAlike(
     const incidents = joined.map(({ incident }) => incident);
     if (typeof to !== 'string') changed.set(to, withMembers(to, incidents));
     else {
-      const group: Group = {
-        ...newGroup(to, around, first.intake),
-        ...(isMild(first) && { degraded: true }),
-      };
-      made.push(withMembers(group, incidents));
+      const group = newGroup(to, around, first.intake);
+      made.push(withMembers({ ...group, degraded: isMild(first) || undefined }, incidents));
     }
   }
   return [
@@ -133,7 +130,6 @@ function refreshedGroup(
   return { ...after, deliveries, endedAtMs: nowMs };
 }
 
-/** Updates the snooze of a member after the group has ended. */
 function withSnoozeOf(member: GroupMember, incident: Incident | undefined): GroupMember {
   const { snoozed, silenceEnd, ...others } = member;
   const isSame =
@@ -143,8 +139,8 @@ function withSnoozeOf(member: GroupMember, incident: Incident | undefined): Grou
   if (isSame || (!snoozed && !incident)) return member;
   return {
     ...others,
-    ...(snoozed && incident?.snoozed && { snoozed: incident.snoozed }),
-    ...(incident?.silenceEnd && { silenceEnd: incident.silenceEnd }),
+    snoozed: snoozed && incident?.snoozed,
+    silenceEnd: incident?.silenceEnd,
   };
 }
 
@@ -168,7 +164,6 @@ function takesMore({ deliveries, endedAtMs, quiet }: Group, nowMs: number): bool
 const isPostedOfLate = ({ postedAtMs, dead }: Delivery, nowMs: number) =>
   dead === undefined && postedAtMs !== undefined && Math.abs(nowMs - postedAtMs) <= TOGETHER_MS;
 
-/** Places that received an outage in the last minute, or are about to. */
 function recentPlaces(alerts: readonly Alert[], nowMs: number): Set<string> {
   const isRecent = (one: Delivery) =>
     isPostedOfLate(one, nowMs) || (isUndelivered(one) && one.heldUntilMs === undefined);
@@ -226,39 +221,40 @@ export function withMembers(
 export const outagesOf = ({ times, flapping }: GroupMember) =>
   times + (flapping ? flapping.downs - FLAPPING_DOWNS : 0);
 
-/**
- * Optional fields are set one by one, because spreads take ten times as long, and a group may have thousands of
- * members.
- */
+/** Spreads would take ten times as long, and a group may have thousands of members. */
 function memberOf(incident: Incident, times: number): GroupMember {
-  const { id: incidentId, version, monitorId, name, status, startedAtMs } = incident;
-  const { acknowledged, reason, endedAtMs, gone, foundAtStart, unseenFromMs, endUnseenFromMs } =
-    incident;
-  const member: GroupMember = { incidentId, version, monitorId, name, status, startedAtMs, times };
-  if (reason !== undefined) member.reason = reason;
-  if (incident.change !== undefined) member.change = incident.change;
-  if (endedAtMs !== undefined) member.endedAtMs = endedAtMs;
-  if (gone) member.gone = gone;
-  if (foundAtStart) member.foundAtStart = foundAtStart;
-  if (unseenFromMs !== undefined) member.unseenFromMs = unseenFromMs;
-  if (endUnseenFromMs !== undefined) member.endUnseenFromMs = endUnseenFromMs;
-  if (incident.reported) {
-    const { truncated, silentSinceMs } = incident.reported;
-    member.isReported = true;
-    if (truncated !== undefined) member.truncated = truncated;
-    if (silentSinceMs !== undefined) member.silentSinceMs = silentSinceMs;
-  }
-  if (incident.closedBy !== undefined) member.closedBy = incident.closedBy;
-  if (acknowledged) member.acknowledged = acknowledged.by;
-  if (incident.behind?.count) member.behind = incident.behind.count;
-  if (incident.snoozed) member.snoozed = incident.snoozed;
-  if (incident.silenceEnd) member.silenceEnd = incident.silenceEnd;
-  if (incident.degraded !== undefined) member.degraded = incident.degraded;
-  if (incident.flapping) {
-    const { fromMs, downs, isDown, changedAtMs } = incident.flapping;
-    member.flapping = { fromMs, downs, isDown, changedAtMs };
-  }
-  return member;
+  const { flapping, reported } = incident;
+  return {
+    incidentId: incident.id,
+    version: incident.version,
+    monitorId: incident.monitorId,
+    name: incident.name,
+    status: incident.status,
+    degraded: incident.degraded,
+    startedAtMs: incident.startedAtMs,
+    endedAtMs: incident.endedAtMs,
+    reason: incident.reason,
+    change: incident.change,
+    gone: incident.gone,
+    foundAtStart: incident.foundAtStart,
+    unseenFromMs: incident.unseenFromMs,
+    endUnseenFromMs: incident.endUnseenFromMs,
+    isReported: reported && true,
+    truncated: reported?.truncated,
+    silentSinceMs: reported?.silentSinceMs,
+    closedBy: incident.closedBy,
+    times,
+    behind: incident.behind?.count || undefined,
+    acknowledged: incident.acknowledged?.by,
+    snoozed: incident.snoozed,
+    silenceEnd: incident.silenceEnd,
+    flapping: flapping && {
+      fromMs: flapping.fromMs,
+      downs: flapping.downs,
+      isDown: flapping.isDown,
+      changedAtMs: flapping.changedAtMs,
+    },
+  };
 }
 
 const updated = (member: GroupMember, incident: Incident): GroupMember =>

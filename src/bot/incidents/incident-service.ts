@@ -40,7 +40,6 @@ export function createIncidents(options: {
   return {
     /** The incidents of an incident or group id. Throws `CommandError` if none is kept. */
     get: (id: string) => known(state.current()?.alerts, id),
-    /** Id of a monitor's open incident. */
     openOf: (monitorId: string) =>
       incidentsIn(state.current()?.alerts ?? []).findLast(
         (incident) => incident.monitorId === monitorId && isOpen(incident),
@@ -168,7 +167,6 @@ function known(alerts: readonly Alert[] = [], id: string): [Incident, ...Inciden
   return [first, ...others];
 }
 
-/** The alert of a thread. */
 export interface ThreadIncident {
   /** The newest open incident, or else the newest. */
   incident: Incident;

@@ -121,7 +121,6 @@ export function applyChanges(
 const becomesOutage = ({ degraded, flapping }: Incident, monitor: Monitor | undefined) =>
   degraded !== undefined && !flapping && monitor !== undefined && isDown(monitor);
 
-/** The last milder problem of each monitor that is DEGRADED now. */
 function latestDegraded(alerts: readonly Alert[], changes: ListedChanges) {
   const isLatest = ({ monitorId, degraded }: Incident) => {
     const monitor = changes.get(monitorId);
@@ -168,9 +167,9 @@ export function withOpened(
     const { monitor, undelivered, flapping, flapped, acknowledged } = down;
     const incident: Incident = {
       ...foundIncident(monitor, carriedDeliveries(undelivered), around),
-      ...(flapping && { flapping }),
-      ...(flapped && { flapped }),
-      ...(acknowledged && { acknowledged }),
+      flapping,
+      flapped,
+      acknowledged,
     };
     const heldUntilMs = snoozes.get(monitor.id) ?? 0;
     if (heldUntilMs <= around.nowMs) return incident;
@@ -180,7 +179,6 @@ export function withOpened(
   return [...carried, ...opened];
 }
 
-/** End of the snooze of each monitor. */
 function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
   const untilMs = new Map<string, number>();
   for (const { monitorId, snoozed } of incidentsIn(alerts)) {
@@ -192,6 +190,25 @@ function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
 export function isOpen(alert: Alert): alert is Incident {
   return alert.kind === 'incident' && alert.endedAtMs === undefined;
 }
+
+export function openIncidentsIn(alerts: readonly Alert[]): (alert: Alert) => Incident[] {
+  let incidents: Map<string, Incident> | undefined;
+  return (alert) => {
+    if (alert.kind !== 'group') return isOpen(alert) ? [alert] : [];
+    incidents ??= new Map(incidentsIn(alerts).map((incident) => [incident.id, incident]));
+    return alert.members.flatMap(({ incidentId, endedAtMs }) => {
+      const incident = endedAtMs === undefined ? incidents?.get(incidentId) : undefined;
+      return incident && isOpen(incident) ? [incident] : [];
+    });
+  };
+}
+
+/** An outage that nobody has acknowledged, snoozed or silenced. */
+export const needsAttention = (incident: Incident, nowMs: number) =>
+  !incident.acknowledged &&
+  (incident.snoozed?.untilMs ?? 0) <= nowMs &&
+  incident.degraded === undefined &&
+  !isSilenced(incident);
 
 /** An open incident after a change of its monitor. `undefined` stands for a removed monitor. */
 function withMonitorChange(
@@ -231,14 +248,12 @@ function foundIncident(
   undelivered: Delivery[],
   around: IncidentContext,
 ): Incident {
-  const responseTimesMs = around.responseTimes?.get(monitor.id);
-  const unseenFromMs = unseenBefore(monitor, around);
   return {
     ...newIncident(monitor, undelivered, around),
-    ...(isDegraded(monitor) && { degraded: shortened(monitor.status, 40) }),
-    ...(around.unseenFromMs === 0 && { foundAtStart: true }),
-    ...(unseenFromMs !== undefined && { unseenFromMs }),
-    ...(responseTimesMs && { responseTimesMs }),
+    degraded: isDegraded(monitor) ? shortened(monitor.status, 40) : undefined,
+    foundAtStart: around.unseenFromMs === 0 || undefined,
+    unseenFromMs: unseenBefore(monitor, around),
+    responseTimesMs: around.responseTimes?.get(monitor.id),
   };
 }
 

@@ -14,12 +14,11 @@ export const MAX_RESPONSE_TIMES = 30;
 const MAX_ASKED = 5;
 /** Requests reserved for missed outages. */
 const LEFT_FOR_MISSED = 10;
-/** Longest delay of alerts. */
 const WAIT_MS = 1_500;
 
 /** Monitors that went DOWN since the last poll. None at the first poll, which can't know. Pure. */
 export function newlyDown(watching: Watching | undefined, listed: readonly Monitor[]): Monitor[] {
-  if (!watching?.learnt || isRemembered(watching, listed)) return [];
+  if (!watching?.isLearned || isRemembered(watching, listed)) return [];
   const before = new Set(watching.known.filter(isDown).map(({ id }) => id));
   for (const alert of watching.alerts) if (isOpen(alert)) before.add(alert.monitorId);
   return listed.filter((monitor) => isDown(monitor) && !before.has(monitor.id));

@@ -25,7 +25,6 @@ import { type Alert, type Incident, incidentsIn } from './watch-state.ts';
 /** Outages of a monitor that began or ended between two polls. */
 export interface MissedOutages {
   monitor: Monitor;
-  /** The monitor's change count at the last poll. */
   sinceChange: number;
   outages: readonly Outage[];
 }
@@ -41,7 +40,7 @@ export function withMissedChanges(
   snapshot: PollSnapshot | undefined,
   listed: readonly Monitor[],
 ): Array<Omit<MissedOutages, 'outages'>> {
-  if (!snapshot?.learnt || isRemembered(snapshot, listed)) return [];
+  if (!snapshot?.isLearned || isRemembered(snapshot, listed)) return [];
   const knownById = new Map(snapshot.known.map((known) => [known.id, known]));
   return listed.flatMap((monitor) => {
     const known = knownById.get(monitor.id);
@@ -241,7 +240,7 @@ function withUnseen(
   if (open) {
     const changedAtMs = Math.max(flapping.changedAtMs, open.startedAtMs);
     // It mentioned people when it was posted.
-    const rung = open.openedAtMs < nowMs && { rungAtMs: open.openedAtMs };
+    const rung = open.openedAtMs < nowMs && { mentionedAtMs: open.openedAtMs };
     const now = { ...flapping, changedAtMs, ...rung };
     const flaps = { ...open, version: open.version + 1, flapping: now };
     return alerts.map((alert) => (alert === open ? flaps : alert));

@@ -1,6 +1,5 @@
 import { isPaused, isUp, severityOf } from '../shared/status.ts';
 
-/** The fields of a monitor that decide its place in a list. */
 export interface RankedMonitor {
   id: string;
   name: string;

@@ -3,7 +3,6 @@ import { explainOutage } from '../shared/explain-error.ts';
 import { type AlertContext, newDelivery } from './incidents.ts';
 import type { Alert, MonitoringOutage, Watching } from './watch-state.ts';
 
-/** Failed polls in a row. */
 export interface FailedPolls {
   count: number;
   sinceMs: number;
@@ -55,7 +54,7 @@ export function withMonitoringOutage(
       'Something went wrong inside Askwatch. Your Askwatch admin can find the cause in the log.',
   };
   // The first poll is still to come.
-  const before = watching ?? { known: [], learnt: false, shortLooks: 0, alerts: [] };
+  const before = watching ?? { known: [], isLearned: false, shortLists: 0, alerts: [] };
   return { ...before, alerts: [...before.alerts, monitoringOutage] };
 }
 

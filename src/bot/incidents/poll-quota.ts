@@ -25,7 +25,6 @@ const REPEATS = 2;
 const PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 600_000;
 
-/** 30 requests in any minute. */
 export function createRequestQuota({ nowMs }: { nowMs: () => number }) {
   let takenAtMs: number[] = [];
   let pausedUntilMs = 0;

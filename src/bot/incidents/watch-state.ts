@@ -46,7 +46,7 @@ const Delivery = z.object({
   /** Version of the alert that the message shows. 0 if unknown. */
   deliveredVersion: z.int().nonnegative(),
   /** A line about the end is posted or due. */
-  endSaid: z.boolean().optional(),
+  hasEndLine: z.boolean().optional(),
   /** A line due under the message. */
   line: z
     .object({
@@ -68,7 +68,6 @@ const Delivery = z.object({
   heldUntilMs: z.number().optional(),
   /** Posted a second time, because the first message could no longer be edited. */
   reposted: z.boolean().optional(),
-  /** Reason why this delivery was given up. */
   dead: z.string().optional(),
   /** Earlier outages of the monitor that ended before this channel got a message. This message counts them. */
   earlier: z.object({ count: z.int().positive(), fromMs: z.number() }).optional(),
@@ -83,7 +82,6 @@ const alertFields = {
   deliveries: z.array(Delivery),
 };
 
-/** A note that a person added to an incident. */
 const Note = z.object({ by: z.string(), text: z.string(), atMs: z.number() });
 export type Note = z.infer<typeof Note>;
 
@@ -98,9 +96,7 @@ export type Down = z.infer<typeof Down>;
 
 /** A monitor that goes down and up so often that its messages only count, until it is stable. */
 const Flapping = z.object({
-  /** First change to DOWN. */
   fromMs: z.number(),
-  /** Changes to DOWN since then. */
   downs: z.int().positive(),
   /** `isDown` is true after a change to DOWN. `seenAtMs` is when a poll noticed the last change. */
   isDown: z.boolean(),
@@ -109,7 +105,7 @@ const Flapping = z.object({
   /** Start of the current DOWN, if another status than UP came in between. */
   downFromMs: z.number().optional(),
   /** Last mention because it stayed DOWN. */
-  rungAtMs: z.number().optional(),
+  mentionedAtMs: z.number().optional(),
   /** Numbers of the last counted changes, if the service counts them. */
   counted: z.array(z.int()),
 });
@@ -144,7 +140,6 @@ const ReportDetails = z.object({
   /** Only this channel may see it. A `placeKey`. */
   place: z.string(),
   facts: z.array(z.object({ label: z.string(), value: z.string() })),
-  /** Facts beyond the limit. */
   factsLeftOut: z.int().positive().optional(),
   /** Only `http:` and `https:`. */
   links: z.array(z.object({ label: z.string(), url: z.string() })),
@@ -180,7 +175,6 @@ const Incident = z.object({
   /** Number of the change that began it, if the service counts changes. */
   change: z.int().optional(),
   endedAtMs: z.number().optional(),
-  /** Set by a press. */
   acknowledged: z.object({ by: z.string(), atMs: z.number() }).optional(),
   snoozed: Snooze.optional(),
   silenceEnd: SilenceEnd.optional(),
@@ -204,7 +198,6 @@ const Incident = z.object({
   reported: ReportDetails.optional(),
   /** The person who closed it. Its real state is unknown. */
   closedBy: z.string().optional(),
-  /** Channels in which it was escalated. */
   escalatedFrom: z.array(z.string()).optional(),
   /** Dependents that are in trouble too and have no alert. `atMs` is when this was last updated. */
   behind: z
@@ -223,7 +216,6 @@ const Notice = z.object({
 });
 export type Notice = z.infer<typeof Notice>;
 
-/** A time in which the monitors couldn't be read. */
 const MonitoringOutage = z.object({
   kind: z.literal('monitoring-outage'),
   ...alertFields,
@@ -232,6 +224,43 @@ const MonitoringOutage = z.object({
   why: z.string(),
 });
 export type MonitoringOutage = z.infer<typeof MonitoringOutage>;
+
+const GroupMember = Incident.pick({
+  monitorId: true,
+  name: true,
+  status: true,
+  degraded: true,
+  startedAtMs: true,
+  endedAtMs: true,
+  reason: true,
+  change: true,
+  gone: true,
+  foundAtStart: true,
+  unseenFromMs: true,
+  endUnseenFromMs: true,
+  closedBy: true,
+  snoozed: true,
+  silenceEnd: true,
+})
+  .extend(ReportDetails.pick({ truncated: true, silentSinceMs: true }).shape)
+  .extend({
+    incidentId: z.string(),
+    /** Version of the incident that the member shows. */
+    version: z.int().positive(),
+    isReported: z.boolean().optional(),
+    /** Outages of this monitor in the group. */
+    times: z.int().positive(),
+    /** Number of dependents that are in trouble too. */
+    behind: z.int().optional(),
+    acknowledged: z.string().optional(),
+    flapping: Flapping.pick({
+      fromMs: true,
+      downs: true,
+      isDown: true,
+      changedAtMs: true,
+    }).optional(),
+  });
+export type GroupMember = z.infer<typeof GroupMember>;
 
 /**
  * Outages that began together, in one message of one channel. All are of monitors, or all came through one intake. Open
@@ -268,48 +297,9 @@ export const Group = z.object({
   /** Oldest first. */
   notes: z.array(Note).optional(),
   /** One member for each monitor, with its latest outage. The group outlives its incidents. */
-  members: z.array(
-    z.object({
-      incidentId: z.string(),
-      /** Version of the incident that the member shows. */
-      version: z.int().positive(),
-      monitorId: z.string(),
-      name: z.string(),
-      status: z.string(),
-      degraded: z.string().optional(),
-      startedAtMs: z.number(),
-      endedAtMs: z.number().optional(),
-      reason: z.string().optional(),
-      change: z.int().optional(),
-      gone: z.boolean().optional(),
-      foundAtStart: z.boolean().optional(),
-      unseenFromMs: z.number().optional(),
-      endUnseenFromMs: z.number().optional(),
-      /** A reported alert. */
-      isReported: z.boolean().optional(),
-      /** See `ReportDetails`. */
-      truncated: z.int().positive().optional(),
-      silentSinceMs: z.number().optional(),
-      closedBy: z.string().optional(),
-      /** Outages of this monitor in the group. */
-      times: z.int().positive(),
-      /** Number of dependents that are in trouble too. */
-      behind: z.int().optional(),
-      /** The name of the person. */
-      acknowledged: z.string().optional(),
-      snoozed: Snooze.optional(),
-      silenceEnd: SilenceEnd.optional(),
-      flapping: Flapping.pick({
-        fromMs: true,
-        downs: true,
-        isDown: true,
-        changedAtMs: true,
-      }).optional(),
-    }),
-  ),
+  members: z.array(GroupMember),
 });
 export type Group = z.infer<typeof Group>;
-export type GroupMember = Group['members'][number];
 
 /**
  * A periodic report of a channel. It never changes. The last one of each channel is kept, which shows that it was
@@ -319,7 +309,6 @@ const Report = z.object({
   kind: z.literal('report'),
   ...alertFields,
   place: z.string(),
-  /** Scheduled time. */
   dueMs: z.number(),
   card: StoredCard,
 });
@@ -334,7 +323,6 @@ export const Alert = z.discriminatedUnion('kind', [
 ]);
 export type Alert = z.infer<typeof Alert>;
 
-/** In their order. */
 export const incidentsIn = (alerts: readonly Alert[]): Incident[] =>
   alerts.filter((alert): alert is Incident => alert.kind === 'incident');
 
@@ -378,7 +366,6 @@ export const Closed = z.object({
   sinceMs: z.number(),
   /** Kinds of requests that it refused, the latest last. */
   refused: z.array(z.enum(['new', 'change'])),
-  /** Attempts in a row. */
   tries: z.int().positive(),
   triedAtMs: z.number(),
   nextTryAtMs: z.number(),
@@ -390,7 +377,6 @@ export const Reported = z.object({
   /** See `reportedId`. */
   id: z.string(),
   intake: z.string(),
-  /** Only this channel may see it. A `placeKey`. */
   place: z.string(),
   /** The sender's identifier. */
   key: z.string(),
@@ -400,17 +386,16 @@ export const Reported = z.object({
   /** Start of the alert, as far as it is known. */
   startedAtMs: z.number(),
   /** Start times by the sender's clock: of the current alert, and of the last one that ended. */
-  saidStartMs: z.number().optional(),
+  senderStartMs: z.number().optional(),
   overStartMs: z.number().optional(),
   endedAtMs: z.number().optional(),
   /** Time of the last news, to a minute. */
-  heardAtMs: z.number(),
+  lastReportAtMs: z.number(),
   /** Earlier times in which it fired, oldest first. */
   past: z.array(z.object({ startedAtMs: z.number(), endedAtMs: z.number() })).optional(),
 });
 export type Reported = z.infer<typeof Reported>;
 
-/** Times kept of each alert. */
 export const MAX_PAST = 30;
 
 /** Adds the ended time to the ones that are kept. Pure. */
@@ -436,7 +421,7 @@ export const isFiring = ({ status }: Pick<Reported, 'status'>) =>
  * parents that are down → `clear` once they are up → released after a check that began later.
  */
 export const HeldBack = z.object({
-  /** Its row in the list when it was first held back. */
+  /** The monitor as it was listed when its incident was first held back. */
   monitor: Monitor.pick({
     id: true,
     name: true,
@@ -460,9 +445,9 @@ export type HeldBack = z.infer<typeof HeldBack>;
 export const Watching = z.object({
   known: z.array(KnownMonitor),
   /** False until the first good poll is complete. That poll is no change. */
-  learnt: z.boolean().default(true),
+  isLearned: z.boolean().default(true),
   /** Polls in a row with a suspiciously short list. */
-  shortLooks: z.int().nonnegative(),
+  shortLists: z.int().nonnegative(),
   /** Oldest first. */
   alerts: z.array(Alert),
   /** The last two changes to DOWN of each monitor, if they are recent. */
@@ -476,15 +461,15 @@ export const Watching = z.object({
 });
 export type Watching = z.infer<typeof Watching>;
 
-/** What the watch knows, and how it is changed. */
+/** Holds the state of the watch, and changes it. */
 export interface WatchState {
-  /** As last stored; `undefined` before the first update ever. Stored items are frozen. */
+  /** The last stored state; `undefined` before the first update ever. Items are frozen. */
   current(): Watching | undefined;
   /**
    * Stores what `change` makes of the newest state, all of it or nothing; the same object writes nothing. Updates run one
    * after another. `change` is pure. If writing fails, nothing has changed.
    */
   update(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
-  /** Like `update`, and nothing that is kept holds what `change` removed. It may cost writing everything again. */
+  /** Like `update`, and erases everything that `change` removed from all files. It may write everything again. */
   erase(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
 }

@@ -92,29 +92,10 @@ export function createSpanReader(grammar: Grammar) {
         if (back === 0 && kind === 'weekday') continue;
         return { kind, day: today - (back || 7) };
       }
-      const read = readDate(found, today);
+      const read = readDate(found, today, months);
       if (read) return { kind, ...read };
     }
     return undefined;
-  }
-
-  function readDate(
-    { iso, dm, d, month, year }: Record<string, string>,
-    today: number,
-  ): { day: number; guessed?: boolean } | undefined {
-    const figures = (iso ?? dm)?.match(/\d+/g)?.map(Number);
-    const [first = 0, second = 0, third] = figures ?? [
-      Number.parseInt(d ?? '', 10),
-      months.findIndex((words) => words.has(month ?? '')) + 1,
-      ...(year === undefined ? [] : [Number(year)]),
-    ];
-    if (iso !== undefined) return past(dateOf(first, second, third ?? 0), today);
-    if (third !== undefined) return past(dateOf(third, second, first), today);
-    const thisYear = new Date(today * DAY_MS).getUTCFullYear();
-    return (
-      past(dateOf(thisYear, second, first), today) ??
-      past(dateOf(thisYear - 1, second, first), today, { guessed: true })
-    );
   }
 
   /** The longest time that words begin with, and how many of them it takes. */
@@ -171,6 +152,27 @@ export function createSpanReader(grammar: Grammar) {
   }
 
   return { slots: { n, unit }, spanAt, readNumber, readUnit };
+}
+
+/** Reads a date in figures, or as a day and the name of a month. */
+function readDate(
+  { iso, dm, d, month, year }: Record<string, string>,
+  today: number,
+  months: ReadonlyArray<ReadonlySet<string>>,
+): { day: number; guessed?: boolean } | undefined {
+  const figures = (iso ?? dm)?.match(/\d+/g)?.map(Number);
+  const [first = 0, second = 0, third] = figures ?? [
+    Number.parseInt(d ?? '', 10),
+    months.findIndex((words) => words.has(month ?? '')) + 1,
+    ...(year === undefined ? [] : [Number(year)]),
+  ];
+  if (iso !== undefined) return past(dateOf(first, second, third ?? 0), today);
+  if (third !== undefined) return past(dateOf(third, second, first), today);
+  const thisYear = new Date(today * DAY_MS).getUTCFullYear();
+  return (
+    past(dateOf(thisYear, second, first), today) ??
+    past(dateOf(thisYear - 1, second, first), today, { guessed: true })
+  );
 }
 
 /** The words of each slot of a template that matches, and of how many words it is. */

@@ -41,7 +41,6 @@ export interface ApplyContext extends IncidentContext, ArrangeContext {
   listed?: readonly Monitor[];
 }
 
-/** Answers of the service in addition to its list. */
 interface PollDetails extends ListExtent {
   missed: readonly MissedOutages[];
   /** Monitors whose missed outages are requested after the next poll. */
@@ -59,7 +58,7 @@ export function applyPoll(
   context: ApplyContext,
   details: PollDetails = NO_DETAILS,
 ): { watching: Watching; dropped: number } {
-  const around = watching?.learnt ? context : { ...context, unseenFromMs: 0 };
+  const around = watching?.isLearned ? context : { ...context, unseenFromMs: 0 };
   const { nowMs } = around;
   const { snapshot, changes: listedChanges } = diff(watching, monitors, details.later, details);
   const holding = new IncidentHold(watching?.held, {

@@ -8,7 +8,6 @@ const StoredPoll = z.object({
 });
 type StoredPoll = z.infer<typeof StoredPoll>;
 
-/** Time of the last poll, also before a restart. */
 export type LastPoll = Awaited<ReturnType<typeof openLastPoll>>;
 
 const STORED_EVERY_MS = 60_000;

@@ -13,7 +13,6 @@ const LIST_AGAIN_MS = 60_000;
  */
 const LISTS_AFTER_LOSS = 2;
 
-/** A list, and the cursor of its changes. */
 interface HeldList {
   byId: Map<string, Monitor>;
   /** Stays the same array until something changes. */

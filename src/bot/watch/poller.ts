@@ -38,7 +38,6 @@ interface WatchPollerOptions {
   pollMs: number;
   clock: Clock;
   random: () => number;
-  /** Called after a change is stored. */
   onChange: () => void;
   log: Logger;
 }

@@ -5,6 +5,7 @@ import {
   Closed,
   Down,
   Group,
+  type GroupMember,
   groupBy,
   HeldBack,
   KnownMonitor,
@@ -14,7 +15,6 @@ import {
 } from '../incidents/watch-state.ts';
 
 const StoredGroupMember = Group.shape.members.element;
-type StoredGroupMember = z.infer<typeof StoredGroupMember>;
 
 /** Everything but the lists. It is small and stored with every change of it. */
 const Rest = Watching.omit({
@@ -233,10 +233,10 @@ class ItemChanges {
 
   private addMembers(
     group: string,
-    before: readonly StoredGroupMember[],
-    after: readonly StoredGroupMember[],
+    before: readonly GroupMember[],
+    after: readonly GroupMember[],
   ): void {
-    const keyOf = ({ monitorId }: StoredGroupMember) => keyIn('members', group, monitorId);
+    const keyOf = ({ monitorId }: GroupMember) => keyIn('members', group, monitorId);
     this.addItems({ list: 'members', group, keyOf }, before, after);
   }
 

@@ -5,7 +5,6 @@ import { isDelivered } from '../../../src/bot/incidents/incidents.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import {
   createExpectedOutages,
   type ExpectedOutages,
@@ -23,7 +22,7 @@ import {
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 /** Finds a contradiction in the messages of a place after one of them changed. */
 function wrongAfter(
@@ -69,7 +68,7 @@ function factsOf(
 /** Everything from the poller to two platforms, over a document that outlives each life. */
 async function openWorld(book: ExpectedOutages) {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const durable = await openWatchState(store);
   const platforms = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const wrong: string[] = [];

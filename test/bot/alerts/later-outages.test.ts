@@ -6,7 +6,6 @@ import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { CHANNEL } from '../../fakes/slack/slack.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
@@ -16,7 +15,7 @@ import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { makeSlack } from '../../helpers/slack/running-slack.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const GROUP = 'S0614TZR7';
 const SECOND = 1000;
@@ -74,7 +73,7 @@ test.each([
   async ({ open }) => {
     const { platform, channel, mention, messages } = await open();
     const { log } = recordingLog();
-    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    const store = await openTestStore({ log });
     const state = await openWatchState(store);
     const clock = createHandClock(Date.now());
     const place = placeKey({ platform: platform.name, channel });

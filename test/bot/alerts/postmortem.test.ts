@@ -1,16 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { monitorNamed, statusOf } from '../../../evals/week/facts.ts';
-import { NOW_MS } from '../../../evals/week/planned-monitor.ts';
-import { startRecordedWeek } from '../../../evals/week/recorded-week.ts';
 import { incidentSummary } from '../../../src/bot/alerts/incident-facts.ts';
+import type { ThreadIncident } from '../../../src/bot/incidents/incident-service.ts';
+import type { Group, Incident } from '../../../src/bot/incidents/watch-state.ts';
 import {
   draftPostmortem,
   draftText,
   type PostmortemFacts,
-} from '../../../src/bot/alerts/postmortem.ts';
-import { inertFile, postmortemAnswer } from '../../../src/bot/alerts/postmortem-answer.ts';
-import type { ThreadIncident } from '../../../src/bot/incidents/incident-service.ts';
-import type { Group, Incident } from '../../../src/bot/incidents/watch-state.ts';
+} from '../../../src/bot/postmortem/postmortem.ts';
+import { inertFile, postmortemAnswer } from '../../../src/bot/postmortem/postmortem-answer.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 
 const day = (time: string) => Date.parse(`2026-11-20T${time}Z`);
@@ -350,35 +347,4 @@ test('a file is named by the incident and its day alone', () => {
     ...{ monitoring, place: PLACE, questions: async () => [], nowMs: day('15:00:00') },
   });
   expect(documentOf('Words.').name).toBe('postmortem-x1-2026-11-20.md');
-});
-
-test('an outage of the recorded week is told as the service has it', async () => {
-  const { url, key, list } = await startRecordedWeek();
-  const monitoring = createMonitoringClient({ baseUrl: url, apiKey: key });
-  onTestFinished(() => monitoring.close());
-  const planned = monitorNamed('Shop checkout');
-  const { sinceMs, reason } = statusOf(planned);
-  const listed = (await list()).find(({ name }) => name === 'Shop checkout');
-  const { endedAtMs: _, acknowledged: __, snoozed: ___, notes: ____, ...others } = incident;
-  const own: Incident = {
-    ...{ ...others, name: planned.name, monitorId: listed?.id ?? '', startedAtMs: sinceMs },
-    ...{ openedAtMs: sinceMs + 5_000, status: 'DOWN', reason: reason ?? '' },
-    change: listed?.status_changes ?? 0,
-  };
-  const found = { incident: own, group: undefined, all: [own] };
-  const { draft } = postmortemAnswer(found, {
-    ...{ monitoring, place: PLACE, questions: async () => [], nowMs: NOW_MS },
-  });
-  const { text } = await draft(new AbortController().signal);
-  expect(text).toMatch(
-    /\*\*Shop checkout\*\* \(.+\) was DOWN from 2026-11-26 11:48:00 UTC\. It was still ongoing after 12 minutes/,
-  );
-  expect(text).toMatch(
-    /2026-11-26 11:4\d:\d\d UTC: A check passed in .+, the last one before the incident\./,
-  );
-  expect(text).toContain('Type of failure for **Shop checkout**: status.');
-  expect(text).toMatch(/(\d+) of \1 checks of \*\*Shop checkout\*\* failed in that time\./);
-  expect(text).toMatch(
-    /Uptime of \*\*Shop checkout\*\* from 2026-10-27 11:48:00 UTC to 2026-11-26 12:00:00 UTC: 9\d\.\d+ %/,
-  );
 });

@@ -3,19 +3,18 @@ import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const PLACES = ['C1', 'C2'].map((channel) => ({ platform: 'slack', channel }));
 
 /** A state with one alert for two places, and senders over it that each hold a lease as the test says. */
 async function startState() {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   const state = await openWatchState(store);
   const slack = createScriptedPlatform('slack');

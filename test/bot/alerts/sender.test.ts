@@ -9,7 +9,6 @@ import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { createLife } from '../../helpers/bot/killable-life.ts';
 import {
@@ -19,7 +18,7 @@ import {
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const SLACK = { platform: 'slack', channel: 'C1' } as const;
 const DISCORD = { platform: 'discord', channel: 'D1' } as const;
@@ -33,7 +32,7 @@ type Statuses = readonly string[];
 
 async function openWorld() {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const durable = await openWatchState(store);
   const slack = createScriptedPlatform('slack');
   const discord = createScriptedPlatform('discord');
@@ -144,8 +143,10 @@ function saidOf({ messages }: ScriptedPlatform, monitor: string) {
       ];
     }
     if (!card.title.startsWith(`${monitor} `)) return [];
-    const earlier = facts.find(({ label }) => label === 'Also down before')?.value;
-    const outages = 1 + (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
+    const countIn = (name: string) =>
+      Number.parseInt(String(facts.find(({ label }) => label === name)?.value), 10) || 0;
+    // A group with one member counts all outages, an incident the ones before it.
+    const outages = countIn('Outages') || 1 + countIn('Also down before');
     return [{ outages, isDown: card.title === `${monitor} is down`, id, titles, card, lines }];
   });
 }
@@ -382,7 +383,7 @@ test('a message that is held back does not wait for a clock that was set back', 
     },
     ...{ why: 'Away.', deliveries: [delivery] },
   };
-  const watching = { known: [], learnt: true, shortLooks: 0, alerts: [monitoringOutage] };
+  const watching = { known: [], isLearned: true, shortLists: 0, alerts: [monitoringOutage] };
   expect(nextFor(watching, 'slack:C1', nowMs)).toBeUndefined();
   expect(heldForMs(watching, 'slack:C1', nowMs)).toBe(60_000);
   expect(nextFor(watching, 'slack:C1', nowMs + 60_000)?.delivery).toBe(delivery);
@@ -406,7 +407,7 @@ test('a message that shows an outage which is over is changed before one about s
     ...{ monitorId: 'a', name: 'a', target: 'https://a.example', checkType: 'HTTP', status: 'UP' },
     deliveries: [delivery('own')],
   };
-  const watching = { known: [], learnt: true, shortLooks: 0, alerts: [group, over] };
+  const watching = { known: [], isLearned: true, shortLists: 0, alerts: [group, over] };
   expect(nextFor(watching, 'slack:C1', nowMs)?.delivery.postId).toBe('own');
   const told = { ...over, deliveries: [{ ...delivery('own'), deliveredVersion: 2 }] };
   const after = { ...watching, alerts: [group, told] };
@@ -416,7 +417,7 @@ test('a message that shows an outage which is over is changed before one about s
 /** A sender with one place and a clock by hand, which has an outage to tell. */
 async function withOutage(platform: ScriptedPlatform) {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const state = await openWatchState(store);
   const clock = createHandClock(1_800_000_000_000);
   const monitor = { id: 'a', name: 'a', check_type: 'HTTP', target: 'https://a.example' };

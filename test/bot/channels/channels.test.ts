@@ -1,11 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { openCollections } from '../../helpers/bot/open-collections.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const SLACK: Place = { platform: 'slack', channel: 'C1' };
 const DISCORD: Place = { platform: 'discord', channel: '123' };
@@ -90,7 +89,7 @@ test('the alert settings of a channel have a time zone that can be changed by it
 
 test('the alert settings of a channel are known to those who show them and those who post', async () => {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const channels = createChannels(store);
   await channels.change(SLACK, { settings: { remindMs: 3_600_000 } });
   const of = await channels.settings();

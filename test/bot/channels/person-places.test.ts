@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { createPersonPlaces } from '../../../src/bot/channels/person-places.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const DAY_MS = 86_400_000;
 
 async function start() {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const clock = { nowMs: Date.now() };
   const hasHomes = (platform: string) => platform === 'slack';
   const open = () => createPersonPlaces(store, { hasHomes, log, nowMs: () => clock.nowMs });

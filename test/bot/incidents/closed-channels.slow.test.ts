@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readHours } from '../../../src/bot/channels/quiet-hours.ts';
 import { withMissed } from '../../../src/bot/incidents/closed-places.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import {
@@ -148,29 +147,6 @@ test('a channel that was closed and is open again gets a missed outage as any ot
   expect(message && textOf(message.card)).not.toContain('before');
 });
 
-test('a channel that was closed and is open again calls nobody for DEGRADED, and gets DEGRADED and outages in one message', async () => {
-  const world = await openWorld();
-  await world.set({ mention: { id: 'S0ONCALL', name: '@oncall' } });
-  world.close();
-  await world.see({ m0: 'DEGRADED' });
-  await world.pass(20 * MINUTE);
-  await world.see({ m1: 'DEGRADED' });
-  await world.pass(20 * MINUTE);
-  world.open();
-  await world.pass(13 * MINUTE);
-  world.close();
-  await world.see({ m2: 'DEGRADED' });
-  await world.pass(20 * MINUTE);
-  await world.see({ m3: 'DOWN' });
-  await world.pass(20 * MINUTE);
-  world.open();
-  await world.pass(11 * MINUTE);
-  expect(world.slack.messages.map(({ card }) => [card.title, card.mention])).toEqual([
-    ['2 services are degraded', undefined],
-    ['1 of 2 services is down', 'S0ONCALL'],
-  ]);
-});
-
 test('a channel that was closed and is open again gets nothing when all outages are over', async () => {
   const world = await openWorld();
   world.close();
@@ -192,34 +168,6 @@ test('a channel that was closed and is open again gets a new outage within a min
   await world.see({ m1: 'DOWN' });
   await world.pass(MINUTE);
   expect(world.titles()).toEqual(['Name of m1 is down']);
-});
-
-test('a channel that was closed and is open again in its quiet hours changes what stands there, and waits for their end with the rest', async () => {
-  const world = await openWorld();
-  const hours = readHours('12:00-14:00');
-  if (hours) await world.set({ quiet: { ...hours, zone: 'UTC' } });
-  await endAndBegin(world);
-  await world.pass(3 * HOUR);
-  world.open();
-  await world.pass(30 * MINUTE);
-  expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
-  await world.pass(HOUR + 10 * MINUTE);
-  expect(world.titles()).toEqual([
-    expect.stringMatching(/^Name of m0 recovered after /),
-    'Name of m1 is down',
-  ]);
-});
-
-test('a channel that was closed and is open again has its reminders again', async () => {
-  const world = await openWorld();
-  await world.set({ remindMs: HOUR });
-  await world.see({ m0: 'DOWN' });
-  world.close();
-  await world.pass(5 * HOUR);
-  world.open();
-  await world.pass(HOUR + 10 * MINUTE);
-  expect(world.titles()).toEqual(['Name of m0 is down']);
-  expect(world.lines()).toEqual([[expect.stringMatching(/is still down after /)]]);
 });
 
 test('a channel that was closed and is open again gets outages at once where only edits of its messages are refused', async () => {
@@ -246,26 +194,6 @@ test('a channel that was closed and is open again gets what it missed although e
   world.close('changes');
   await world.pass(20 * MINUTE);
   expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
-});
-
-test('a channel that was closed and is open again gets a snoozed monitor when the snooze is over, not with what it missed', async () => {
-  const world = await openWorld();
-  await world.see({ m0: 'DOWN' });
-  const [first] = world.alerts();
-  const untilMs = world.nowMs() + HOUR;
-  await world.incidents().mark(first?.id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
-  await world.see({ m0: 'UP' });
-  world.close();
-  await world.see({ m0: 'DOWN' });
-  await world.pass(10 * MINUTE);
-  await world.see({ m1: 'DOWN' });
-  await world.pass(10 * MINUTE);
-  await world.see({ m2: 'DOWN' });
-  world.open();
-  await world.pass(11 * MINUTE);
-  expect(world.titles().slice(1)).toEqual(['2 services are down']);
-  await world.pass(30 * MINUTE);
-  expect(world.titles().slice(1)).toEqual(['2 services are down', 'Name of m0 is down']);
 });
 
 test('a channel that was closed and is open again is reported in another channel only while it is closed', async () => {
@@ -314,27 +242,6 @@ test('a channel that is closed is not tried more than once a minute while monito
   expect(gaps.filter((ms) => ms < MINUTE)).toEqual([]);
 });
 
-test('a channel that is closed is not tried while there is nothing to deliver', async () => {
-  const world = await openWorld();
-  world.close();
-  await world.see({ m0: 'DOWN' });
-  await world.see({ m0: 'UP' });
-  await world.pass(DAY);
-  expect(world.refused).toHaveLength(1);
-});
-
-test('a channel that is closed is not tried by a start of the program before its time', async () => {
-  const world = await openWorld();
-  world.close();
-  await world.see({ m0: 'DOWN' });
-  await world.pass(40 * MINUTE);
-  const before = world.refused.length;
-  for (let start = 0; start < 5; start += 1) await world.sleep(SECOND);
-  expect(world.refused).toHaveLength(before);
-  await world.pass(10 * MINUTE);
-  expect(world.refused).toHaveLength(before + 1);
-});
-
 test('a channel that is closed is given up after thirty days', async () => {
   const world = await openWorld();
   await endAndBegin(world);
@@ -365,7 +272,7 @@ test('a closed place keeps the newest 200 messages', () => {
     ...{ triedAtMs: nowMs, nextTryAtMs: nowMs + MINUTE },
   };
   const alerts = Array.from({ length: 250 }, (_, at) => incident(at));
-  const watching = { known: [], learnt: true, shortLooks: 0, alerts, closed: [closed] };
+  const watching = { known: [], isLearned: true, shortLists: 0, alerts, closed: [closed] };
   const kept = withMissed(watching, 'slack:C1', { nowMs, newId: () => 'new' });
   const dead = kept.alerts.filter(({ deliveries }) => deliveries[0]?.dead !== undefined);
   expect(dead.map(({ id }) => Number(id))).toEqual(Array.from({ length: 50 }, (_, at) => at));

@@ -4,14 +4,14 @@ import { counting } from '../../helpers/bot/stepped-watch.ts';
 
 test('a list that is the same array is not looked at again, and any other is', () => {
   const listed = [counting('a', 1), counting('b', 1)];
-  const learnt = diff(undefined, listed).snapshot;
-  expect(isRemembered(learnt, listed)).toBe(false);
-  expect(diff(learnt, listed).snapshot).toBe(learnt);
-  expect(isRemembered(learnt, listed)).toBe(true);
-  expect(diff(learnt, listed)).toEqual({ snapshot: learnt, changes: new Map() });
+  const isLearned = diff(undefined, listed).snapshot;
+  expect(isRemembered(isLearned, listed)).toBe(false);
+  expect(diff(isLearned, listed).snapshot).toBe(isLearned);
+  expect(isRemembered(isLearned, listed)).toBe(true);
+  expect(diff(isLearned, listed)).toEqual({ snapshot: isLearned, changes: new Map() });
   const fewer = listed.slice(0, 1);
-  expect(isRemembered(learnt, fewer)).toBe(false);
-  const missing = diff(learnt, fewer).snapshot;
+  expect(isRemembered(isLearned, fewer)).toBe(false);
+  const missing = diff(isLearned, fewer).snapshot;
   // Missing twice means removed, even if the list is the same array.
   expect(diff(missing, fewer).changes.has('b')).toBe(true);
 });
@@ -26,7 +26,7 @@ test('a list is not taken as remembered while what it lacks or tells is not sett
   const part = [listed[1]].flatMap((one) => one ?? []);
   expect(diff(before, part, new Set(), { isPart: true }).snapshot).toBe(before);
   expect(isRemembered(before, part)).toBe(false);
-  const short: PollSnapshot = { ...before, shortLooks: 3 };
-  expect(diff(short, []).snapshot.shortLooks).toBe(3);
+  const short: PollSnapshot = { ...before, shortLists: 3 };
+  expect(diff(short, []).snapshot.shortLists).toBe(3);
   expect(isRemembered(short, [])).toBe(false);
 });

@@ -112,7 +112,7 @@ describe('outages between two polls', () => {
     watch.pollAt(9, [[1, 2], [3, 4], [8]]);
     expect(watch.incidents()).toMatchObject([{ status: 'DOWN', flapping: { downs: 3 } }]);
     expect(watch.incidents()[0]?.deliveries).toHaveLength(1);
-    expect(watch.incidents()[0]?.deliveries[0]).not.toHaveProperty('earlier');
+    expect(watch.incidents()[0]?.deliveries[0]?.earlier).toBeUndefined();
   });
 
   test.each([
@@ -139,7 +139,7 @@ describe('outages between two polls', () => {
     expect(watch.incidents()).toMatchObject([
       { status: 'DOWN', startedAtMs: minutes(10), deliveries: [{ earlier: {} }] },
     ]);
-    expect(watch.incidents()[0]).not.toHaveProperty('flapping');
+    expect(watch.incidents()[0]?.flapping).toBeUndefined();
     expect(watch.incidents()[0]?.deliveries).toHaveLength(1);
     expect(watch.incidents()[0]?.deliveries[0]?.earlier?.count).toBe(earlier);
   });
@@ -225,9 +225,9 @@ describe('outages between two polls', () => {
     watch.pollAt(10, all);
     expect(watch.incidents().at(-1)).toMatchObject({
       id: alert?.id,
-      flapping: { downs: 5, isDown: false, changedAtMs: minutes(9.6), rungAtMs: minutes(8) },
+      flapping: { downs: 5, isDown: false, changedAtMs: minutes(9.6), mentionedAtMs: minutes(8) },
     });
-    expect(watch.incidents().at(-1)).not.toHaveProperty('endedAtMs');
+    expect(watch.incidents().at(-1)?.endedAtMs).toBeUndefined();
     watch.pollAt(25, all);
     expect(watch.incidents().at(-1)).toMatchObject({ id: alert?.id, endedAtMs: minutes(9.6) });
   });
@@ -242,10 +242,10 @@ describe('outages between two polls', () => {
     watch.tell();
     const alert = { status: 'DOWN', startedAtMs: minutes(6), change: 9 };
     expect(watch.incidents().at(-1)).toMatchObject(alert);
-    expect(watch.incidents().at(-1)).not.toHaveProperty('flapping');
+    expect(watch.incidents().at(-1)?.flapping).toBeUndefined();
     watch.pollAt(10, all);
     expect(watch.incidents().at(-1)).toMatchObject({ ...alert, flapped: { downs: 5 } });
-    expect(watch.incidents().at(-1)).not.toHaveProperty('flapping');
+    expect(watch.incidents().at(-1)?.flapping).toBeUndefined();
     expect(watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined)).toHaveLength(1);
   });
 

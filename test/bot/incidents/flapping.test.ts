@@ -32,17 +32,6 @@ async function openDownAgain(given: { intervalSeconds?: number } = {}) {
   return world;
 }
 
-/** A shop that stayed down, got its alert, recovered, and goes down again a minute later. */
-async function openBackAndDown(pass: 'pass' | 'sleep') {
-  const world = await openDownAgain();
-  await world.pass(3 * MINUTE);
-  await world.see({ shop: 'UP' });
-  expect(world.titles()[3]).toMatch(/^Name of shop recovered after /);
-  await world[pass](MINUTE);
-  await world.see({ shop: 'DOWN' });
-  return world;
-}
-
 /** Messages about a shop that flapped and stays down. */
 const stayedDown = (downs: number, inMinutes: number) => [
   `Name of shop was down ${downs} times in ${inMinutes} min, then stayed down`,
@@ -83,19 +72,6 @@ test('a monitor that goes down and up is reported twice, then in one message tha
   // From then on it is like any other.
   await flap(world, 1);
   expect(world.titles()[3]).toMatch(/^Name of shop recovered after /);
-});
-
-test('a monitor that goes down and up shows the count anew at most once a minute', async () => {
-  const world = await openShop();
-  await flap(world, 2);
-  for (let at = 0; at < 30; at += 1) {
-    await world.see({ shop: 'DOWN' });
-    await world.see({ shop: 'UP' });
-  }
-  expect(world.slack.messages[2]?.titles).toHaveLength(1);
-  await world.pass(MINUTE);
-  expect(world.slack.messages[2]?.titles).toHaveLength(2);
-  expect(textAt(world, 2)).toContain('Down: 32 times');
 });
 
 test('a monitor that goes down and up and stays down is an outage again, in a message that nobody can miss', async () => {
@@ -146,7 +122,7 @@ test('a monitor that goes down and up is held back while it is snoozed, and repo
 test('a monitor that goes down and up is not calm because no poll came', async () => {
   const world = await openShop();
   await flap(world, 3);
-  const watching = { known: [], learnt: true, shortLooks: 0, alerts: world.alerts() };
+  const watching = { known: [], isLearned: true, shortLists: 0, alerts: world.alerts() };
   const monitor = monitorOf('shop', 'UP');
   const nowMs = world.nowMs() + HOUR;
   const around = { nowMs, newId: () => 'new', placesFor: () => [] };
@@ -265,88 +241,6 @@ test('a monitor that goes down and up and stays down in quiet hours is reported 
   expect(world.titles()[3]).toMatch(/: Name of shop is down$/);
 });
 
-test('a monitor that goes down and up three minutes down and one up, for two hours, calls once in a quarter of an hour', async () => {
-  const world = await openShop();
-  for (let at = 0; at < 30; at += 1) {
-    await world.see({ shop: 'DOWN' });
-    await world.pass(3 * MINUTE);
-    await world.see({ shop: 'UP' });
-    await world.pass(MINUTE);
-  }
-  // Two outages, the third that flaps, and that it stays down; then once in a quarter of an hour.
-  expect(world.posted()).toEqual([0, 4, 8, 11, 27, 43, 59, 75, 91, 107]);
-  const [, , first, ...alerts] = world.titles();
-  const last = alerts.pop();
-  for (const title of [first, ...alerts]) expect(title).toMatch(/, then stayed down$/);
-  expect(last).toBe('Name of shop is flapping (60 changes in 1 h 59 min), now up');
-  await world.pass(15 * MINUTE);
-  const end = 'Name of shop is stable again (down 30 times in 1 h 59 min)';
-  expect(world.titles().at(-1)).toBe(end);
-  expect(world.lines().at(-1)).toEqual(['Name of shop recovered after 3 min', end]);
-  expect(world.slack.messages).toHaveLength(10);
-});
-
-test('a monitor that goes down and up and stays down again soon after that was over is an alert a quarter of an hour after the last', async () => {
-  const world = await openBackAndDown('pass');
-  expect(world.titles()[3]).toBe('Name of shop is flapping (9 changes in 10 min), now down');
-  await world.pass(13 * MINUTE);
-  expect(world.slack.messages).toHaveLength(4);
-  await world.pass(MINUTE);
-  expect(world.titles().slice(3)).toEqual(stayedDown(5, 10));
-});
-
-test('a monitor that goes down and up several that stay down together, come back and go down again change the message that tells of them', async () => {
-  const world = await openShop();
-  const all = (status: string) => ({ shop: status, a: status, b: status });
-  await world.see(all('UP'));
-  for (const status of ['DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
-    await world.see(all(status));
-    await world.pass(MINUTE);
-  }
-  await world.pass(2 * MINUTE);
-  expect(world.titles().at(-1)).toBe('3 services are down');
-  const { length } = world.slack.messages;
-  await world.see(all('UP'));
-  expect(world.titles().at(-1)).toMatch(/^3 services recovered after /);
-  await world.pass(MINUTE);
-  await world.see(all('DOWN'));
-  await world.see(all('UP'));
-  await world.pass(MINUTE);
-  expect(world.titles().at(-1)).toBe('3 services are flapping');
-  await world.pass(15 * MINUTE);
-  expect(world.titles().at(-1)).toMatch(/^3 services recovered after /);
-  expect(world.slack.messages).toHaveLength(length);
-  expect(world.lines().at(-1)).toHaveLength(2);
-});
-
-test('a monitor that goes down and up over a restart stays down: it counts from when it went down', async () => {
-  const world = await openDownAgain();
-  await world.pass(2 * MINUTE);
-  expect(world.slack.messages).toHaveLength(3);
-  await world.sleep(MINUTE);
-  expect(world.titles().slice(2)).toEqual(stayedDown(4, 6));
-});
-
-test('a monitor that goes down and up over a restart is not reported anew for a quarter of an hour after it was', async () => {
-  const world = await openBackAndDown('sleep');
-  await world.sleep(13 * MINUTE);
-  expect(world.titles().slice(3)).toEqual([
-    'Name of shop is flapping (9 changes in 10 min), now down',
-  ]);
-  await world.sleep(MINUTE);
-  expect(world.titles().slice(3)).toEqual(stayedDown(5, 10));
-});
-
-test('a monitor that goes down and up over a restart shows how it is within a minute', async () => {
-  const world = await openShop();
-  await flap(world, 2);
-  await world.see({ shop: 'DOWN' });
-  await world.see({ shop: 'UP' });
-  expect(world.titles()[2]).toMatch(/, now down$/);
-  await world.sleep(MINUTE);
-  expect(world.titles()[2]).toMatch(/, now up$/);
-});
-
 // Kills at odd steps come after what the step does, at even ones before it.
 test.each(Array.from({ length: 12 }, (_, at) => at + 1).filter((step) => long || step % 3 === 1))(
   'a monitor that goes down and up is told the same when the program is killed at step %i',
@@ -422,14 +316,6 @@ test.each([
   await world.see({ shop: status });
   await world.see({ shop: 'DOWN' });
   expect(world.titles()[3]).toBe('Name of shop is down');
-});
-
-test('maintenance does not hide that a monitor is degraded after flapping', async () => {
-  const world = await openShop();
-  await flap(world, 3);
-  await world.see({ shop: 'DEGRADED' });
-  await world.pass(16 * MINUTE);
-  expect(world.lines()[2]).toEqual(['Name of shop was down 3 times in 5 min, then was degraded']);
 });
 
 describe('a monitor whose service gives the start of its outage', () => {

@@ -11,14 +11,13 @@ import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const OPS = { platform: 'slack', channel: 'C1' } as const;
 const DEV = { platform: 'slack', channel: 'C2' } as const;
@@ -28,7 +27,7 @@ const MINUTE = 60 * SECOND;
 /** Everything from the poller to the platform, with a hand-driven clock. */
 async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const state = await openWatchState(store);
   const slack = createScriptedPlatform('slack');
   const statuses = new Map<string, string>();
@@ -376,78 +375,6 @@ describe('outages that begin together', () => {
     const card = world.slack.messages[0]?.card;
     expect(card && textOf(card).match(/acknowledged by Ada/g)).toHaveLength(2);
     expect(card?.actions?.map(({ label }) => label)).toEqual(['Snooze 1 h', 'Ask why']);
-    await world.close();
-  });
-
-  test('a snooze under them is for those that stand there, and shows at once wherever they stand', async () => {
-    const world = await openWorld([OPS, DEV]);
-    await world.see(all(5, 'UP'));
-    await world.see(all(3, 'DOWN'));
-    const [ops, dev] = world.slack.messages;
-    const id = ops?.card.actions?.[0]?.values.incident ?? '';
-    const untilMs = world.nowMs() + 3_600_000;
-    await world.incidents.mark(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
-    await world.idle();
-    for (const message of [ops, dev]) {
-      expect(message && textOf(message.card)).toContain(
-        `Snoozed until: at ${untilMs}\nSnoozed by: Ada\n`,
-      );
-      expect(labelsOf(message)).toEqual(['Acknowledge', 'End snooze', 'Ask why']);
-    }
-    // Members that join later aren't snoozed, and the count says so.
-    await world.see({ m3: 'DOWN' });
-    await world.pass(MINUTE);
-    expect(ops && textOf(ops.card)).toContain(
-      `Snoozed until: at ${untilMs}\nSnoozed by: Ada (3 of 4)`,
-    );
-    expect(labelsOf(ops)).toEqual(['Acknowledge', 'Snooze 1 h', 'End snooze', 'Ask why']);
-    await world.incidents.mark(id, 'snoozed', () => ({ by: 'Bob', untilMs: untilMs + 1 }));
-    await world.idle();
-    expect(ops && textOf(ops.card)).toContain(
-      `Snoozed until: at ${untilMs + 1}\nSnoozed by: Bob (1 of 4)`,
-    );
-    expect(await world.incidents.endSnoozes(id)).toBe(true);
-    await world.idle();
-    expect(world.slack.messages).toHaveLength(2);
-    for (const message of [ops, dev]) {
-      expect(message && textOf(message.card)).not.toContain('Snoozed');
-      expect(labelsOf(message)).toEqual(['Acknowledge', 'Snooze 1 h', 'Ask why']);
-    }
-    // The snooze outlives the outages and can be ended then.
-    await world.incidents.mark(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
-    await world.see(all(4, 'UP'));
-    expect(ops && textOf(ops.card)).toContain(`Snoozed until: at ${untilMs}\nSnoozed by: Ada\n`);
-    expect(labelsOf(ops)).toEqual(['End snooze', 'Summarise']);
-    expect(await world.incidents.endSnoozes(id)).toBe(true);
-    await world.idle();
-    expect(labelsOf(ops)).toEqual(['Summarise']);
-    await world.close();
-  });
-
-  test('a snooze that is over stands in no message any more, whatever else changes', async () => {
-    const world = await openWorld([OPS, DEV]);
-    await world.see(all(4, 'UP'));
-    await world.see({ m3: 'DOWN' });
-    await world.pass(6 * MINUTE);
-    await world.see(all(2, 'DOWN'));
-    const untilMs = world.nowMs() + 60 * MINUTE;
-    const ids = new Set(world.slack.messages.map(({ card }) => card.actions?.[0]?.values.incident));
-    for (const id of ids) {
-      await world.incidents.mark(id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
-    }
-    await world.idle();
-    const texts = () => world.slack.messages.map(({ card }) => textOf(card));
-    expect(texts().filter((text) => text.includes('Snoozed by: Ada'))).toHaveLength(4);
-    await world.see({ m3: 'UP' });
-    await world.pass(59 * MINUTE);
-    await world.endOverSnoozes();
-    expect(texts().filter((text) => text.includes('Snoozed by: Ada'))).toHaveLength(4);
-    const posted = world.slack.messages.length;
-    await world.pass(MINUTE);
-    await world.endOverSnoozes();
-    await world.pass(MINUTE);
-    expect(texts().filter((text) => text.includes('Snoozed'))).toEqual([]);
-    expect(world.slack.messages).toHaveLength(posted);
     await world.close();
   });
 

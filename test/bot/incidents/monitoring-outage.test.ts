@@ -69,7 +69,7 @@ test('an outage of the service before the first poll leaves that poll the first 
   const surroundings = { nowMs: START + 90_000, newId: () => 'i', placesFor: () => ['slack:C1'] };
   const { watching } = applyPoll(before, [monitor], surroundings);
   const alerts = [{ kind: 'incident', monitorId: 'a', foundAtStart: true }];
-  expect(watching).toMatchObject({ known: [{ id: 'a' }], learnt: true, alerts });
+  expect(watching).toMatchObject({ known: [{ id: 'a' }], isLearned: true, alerts });
   expect(watching.alerts).toHaveLength(1);
 });
 

@@ -118,28 +118,6 @@ test('an outage in quiet hours waits for the next morning when the program slept
   ]);
 });
 
-test('an outage in quiet hours is snoozed until the snooze is over, and then gathered like the rest', async () => {
-  const world = await openEvening();
-  await world.see({ m0: 'DOWN' });
-  await world
-    .incidents()
-    .mark('id-1', 'snoozed', () => ({ by: 'Ada', untilMs: world.nowMs() + 3 * HOUR }));
-  await world.see({ m0: 'UP' });
-  await world.pass(HOUR + MINUTE);
-  // The second outage counts the first.
-  for (const status of ['DOWN', 'UP', 'DOWN', 'UP']) {
-    await world.see({ m0: status });
-    await world.pass(MINUTE);
-  }
-  await world.see({ m1: 'DOWN' });
-  await world.pass(9 * HOUR);
-  expect(world.titles().slice(1)).toEqual([
-    'Quiet hours 22:00–07:00: 2 services were down: 1 recovered, 1 still down',
-  ]);
-  const card = world.slack.messages[1]?.card;
-  expect(card && textOf(card)).toContain('Name of m0: was down for 1 minute, down 2 times');
-});
-
 test('an outage in quiet hours stays in a message that was to be posted as the quiet hours began', async () => {
   const world = await openEvening();
   await world.pass(59 * MINUTE);

@@ -92,7 +92,7 @@ test('a poll in batches comes to the same as one at once, whatever the lists', (
         atOnce = pollInBatches(atOnce, list(one), { count: 1_000 }).watching;
         const seen = (watching: Watching | undefined) => ({
           known: known(watching),
-          shortLooks: watching?.shortLooks,
+          shortLists: watching?.shortLists,
           down: down(watching),
         });
         expect(seen(inBatches)).toEqual(seen(atOnce));
@@ -113,12 +113,12 @@ test('a poll in batches comes to the same as one at once, whatever the lists', (
 test('a crash between two batches loses nothing: the next poll sees the rest', () => {
   fc.assert(
     fc.property(statuses, statuses, fc.nat({ max: 4 }), (first, after, wanted) => {
-      const learnt = pollInBatches(undefined, list(first), { count: 3 }).watching;
-      const { batches, watching: inOne } = pollInBatches(learnt, list(after), { count: 3 });
+      const isLearned = pollInBatches(undefined, list(first), { count: 3 }).watching;
+      const { batches, watching: inOne } = pollInBatches(isLearned, list(after), { count: 3 });
       // Behind the whole list, another look at it would count once more who is missing.
       const before = batches.findIndex(({ isPart }) => !isPart);
       const made = Math.min(wanted, before);
-      const cut = pollInBatches(learnt, list(after), { count: 3, made }).watching;
+      const cut = pollInBatches(isLearned, list(after), { count: 3, made }).watching;
       const inTwo = pollInBatches(cut, list(after), { count: 3 }).watching;
       expect(down(inTwo)).toEqual(down(inOne));
       expect(told(inTwo)).toEqual(told(inOne));
@@ -149,7 +149,7 @@ test('the first poll ever in batches says the same as one at once', () => {
       const { watching: inBatches } = pollInBatches(undefined, list(statuses), { count });
       const { watching: atOnce } = pollInBatches(undefined, list(statuses), { count: 1_000 });
       expect(known(inBatches)).toEqual(known(atOnce));
-      expect(inBatches?.learnt).toBe(true);
+      expect(inBatches?.isLearned).toBe(true);
       expect(messages(inBatches)).toEqual(messages(atOnce));
     }),
     { numRuns },
@@ -163,9 +163,9 @@ test('the first poll ever goes on after a crash between two batches, as the firs
       const { batches, watching: inOne } = pollInBatches(undefined, monitors, { count: 2 });
       const made = Math.min(wanted, batches.length - 1);
       const { watching: cut } = pollInBatches(undefined, monitors, { count: 2, made });
-      expect(cut?.learnt ?? false).toBe(false);
+      expect(cut?.isLearned ?? false).toBe(false);
       const { watching: inTwo } = pollInBatches(cut, monitors, { count: 2 });
-      expect(inTwo?.learnt).toBe(true);
+      expect(inTwo?.isLearned).toBe(true);
       expect(known(inTwo)).toEqual(known(inOne));
       expect(messages(inTwo)).toEqual(messages(inOne));
     }),

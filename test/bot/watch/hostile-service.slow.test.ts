@@ -8,7 +8,6 @@ import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
 import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import {
   type MonitoringFault,
   type MonitoringService,
@@ -18,7 +17,7 @@ import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 const POLL_MS = 1_000;
@@ -52,7 +51,7 @@ async function openWorld() {
   const { log, lines } = recordingLog();
   let service = await startMonitoringService({ limit: false });
   const { url, apiKey } = service;
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const state = await openWatchState(store);
   const slack = createScriptedPlatform('slack');
   const monitoring = createMonitoringClient({ baseUrl: url, apiKey, timeoutMs: 2_000 });
@@ -177,28 +176,6 @@ test.each(NO_LISTS.filter(([what]) => long || FEW.includes(what)))(
     ]);
   },
 );
-
-test('a service that answers with no list or does not answer at all is reported once, and new outages when it is back', async () => {
-  const world = await openWatched();
-  await world.shut();
-  await world.polls(6);
-  expect(world.titles()).toEqual([['Old is down'], BLIND.slice(0, 1)]);
-  await world.open();
-  world.service().setStatus('mon_1', 'DOWN');
-  await world.polls(3);
-  expect(world.titles()).toEqual([['Old is down'], BLIND, ['A is down']]);
-});
-
-test('a service that answers with no list but with a good one now and then is not reported', async () => {
-  const world = await openWatched();
-  for (let round = 0; round < 20; round += 1) {
-    world.service().failWith(NO_LISTS[round % NO_LISTS.length]?.[1] ?? { kind: 'html' }, 1);
-    // A refused key is reported at once.
-    if (NO_LISTS[round]?.[0] === 'a refused key') world.service().recover();
-    await world.polls(2);
-  }
-  expect(world.titles()).toEqual([['Old is down']]);
-});
 
 test.each<[string, MonitoringFault, number]>([
   ['empty', { kind: 'empty-list' }, 3],

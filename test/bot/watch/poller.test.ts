@@ -9,7 +9,6 @@ import type { Place } from '../../../src/bot/shared/place.ts';
 import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
 import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { type MonitoringFault, startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { counting, startAdditions, startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
@@ -18,6 +17,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 
@@ -211,7 +211,7 @@ test('a DEGRADED monitor is reported in a milder message, and its DOWN in one of
 test('the poller waits as long as a 429 asks, and longer with every failure', async () => {
   const { log } = recordingLog();
   const service = await startMonitoringService({ limit: false });
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const waits: number[] = [];
   const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
   const watch = createPoller({

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
-import { createMemoryData, openMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   change,
@@ -13,6 +12,7 @@ import {
   NOTHING_WATCHED,
 } from '../../helpers/bot/watch-changes.ts';
 import { long } from '../../helpers/long.ts';
+import { createMemoryData, openMemoryStore } from '../../helpers/memory-store/memory-store.ts';
 
 /** A store whose writes fail on demand, and are counted with the number of their items. */
 function watchedStore() {
@@ -75,7 +75,7 @@ test('an update that could not be written changes nothing, and only its caller g
       seen.push(now?.known);
       throw new Error('no');
     }),
-    state.update((now) => now && { ...now, shortLooks: 1 }),
+    state.update((now) => now && { ...now, shortLists: 1 }),
   ]);
   expect(outcomes.map((one) => (one.status === 'rejected' ? one.reason.message : 'done'))).toEqual([
     ...['done', 'ENOSPC', 'no', 'ENOSPC'],
@@ -83,8 +83,8 @@ test('an update that could not be written changes nothing, and only its caller g
   expect(seen).toEqual([[known('b')]]);
   expect(state.current()).toBe(before);
   failing.is = false;
-  await state.update((now) => now && { ...now, shortLooks: 2 });
-  expect(state.current()).toEqual({ ...NOTHING_WATCHED, known: [known('a')], shortLooks: 2 });
+  await state.update((now) => now && { ...now, shortLists: 2 });
+  expect(state.current()).toEqual({ ...NOTHING_WATCHED, known: [known('a')], shortLists: 2 });
 });
 
 test('a stored item cannot be altered in place, and a state cannot be removed', async () => {

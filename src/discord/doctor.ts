@@ -31,29 +31,23 @@ import {
 } from './api/permissions.ts';
 import { checkShards, type Shards } from './api/shards.ts';
 
-/** Discord as it is set up, and where alerts are to go. */
 export interface DiscordSetup {
   token: string;
   guildId?: string;
-  /** `https://discord.com/api` or another address. */
   apiUrl: string;
   messageContent: boolean;
   shards?: Shards;
   channels: readonly string[];
-  /** Bounds each call. */
   fetch: typeof fetch;
 }
 
-/** Calls that read. They throw what discord.js's REST client throws. */
 type Get = <T>(route: `/${string}`) => Promise<T>;
 
-/** A setup, and what it is checked with. */
 interface CheckedDiscord extends DiscordSetup {
   get: Get;
   application: APIApplication;
 }
 
-/** Channels that hold no messages of their own. */
 const NOT_FOR_MESSAGES = new Set([
   ChannelType.GuildCategory,
   ChannelType.GuildDirectory,
@@ -61,7 +55,7 @@ const NOT_FOR_MESSAGES = new Set([
   ChannelType.GuildMedia,
 ]);
 
-/** Looks at the token, the intent, the server and the channels, over REST alone: a running bot keeps its connection. */
+/** Checks the token, the intent, the server and the channels over REST only, so a running bot keeps its connection. */
 export async function checkDiscord(setup: DiscordSetup): Promise<Finding[]> {
   const get = createGet(setup);
   let application: APIApplication;
@@ -107,7 +101,7 @@ function checkApplication(application: APIApplication): Finding {
   return ok(check, `signed in as the application ${shortName(application.name)}`);
 }
 
-/** Source: Discord docs, "Application Flags": one for bots in many servers, one for those in few. */
+/** Large and small bots have different flags. Source: Discord docs, "Application Flags". */
 function checkIntent({ flags }: APIApplication, wanted: boolean): Finding {
   const check = 'Discord intent';
   const { GatewayMessageContent, GatewayMessageContentLimited } = ApplicationFlags;
@@ -173,7 +167,7 @@ async function checkChannel(channelId: string, checked: CheckedDiscord): Promise
   }
 }
 
-/** The permissions that the bot lacks there; a thread has those of its channel. */
+/** The bot's missing permissions. A thread has the ones of its channel. */
 async function missingIn(
   channel: APIChannel,
   guildId: string,

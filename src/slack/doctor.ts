@@ -5,22 +5,18 @@ import { createBoltLog } from './api/bolt-log.ts';
 import { explainFailure, readFailure, startError, type TokenSetting } from './api/call-failure.ts';
 import { OPTIONAL_SCOPES, slackManifest } from './manifest.ts';
 
-/** Slack as it is set up, and where alerts are to go. */
 export interface SlackSetup {
-  /** Of the one workspace; absent where several install the app. */
+  /** The token of the one workspace; absent if several install the app. */
   botToken?: string;
   appToken?: string;
-  /** Base of the Web API, such as `https://slack.com/api/`. */
   apiUrl: string;
   channels: readonly string[];
-  /** Whether people are known by their user groups, which takes a scope that the manifest leaves out. */
+  /** True if settings name user groups, which need a scope that isn't in the manifest. */
   usesGroups: boolean;
-  /** Bounds each call. */
   fetch: typeof fetch;
   log: Logger;
 }
 
-/** A setup, and the client it is checked with. */
 interface CheckedSlack extends SlackSetup {
   client: webApi.WebClient;
 }
@@ -28,13 +24,13 @@ interface CheckedSlack extends SlackSetup {
 /** Source: Slack docs, "Conversation object", "id". */
 const CHANNEL = /^[CGD][A-Z0-9]{2,20}$/;
 
-/** The newest message of a channel that is archived. Source: Slack docs, "message event", subtypes. */
+/** The newest message of an archived channel. Source: Slack docs, "message event", subtypes. */
 const ARCHIVED = new Set(['channel_archive', 'group_archive']);
 
 const REINSTALL =
   'Replace the app\'s manifest ("App Manifest") with manifests/slack.json and reinstall the app ("Install App").';
 
-/** Looks at tokens, scopes and channels. It reads only: nothing is posted, and no connection for events is opened. */
+/** Checks tokens, scopes and channels. Posts nothing, and opens no connection for events. */
 export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
   const { appToken, botToken, apiUrl, fetch, log } = setup;
   const client = new webApi.WebClient(botToken, {
@@ -53,7 +49,7 @@ export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
   return [...bot, app];
 }
 
-/** The tokens they gave are encrypted in the data folder, which is left alone while the program may run. */
+/** The tokens are encrypted in the data folder, which a running program may use. */
 const severalWorkspaces = () =>
   ok(
     'Slack bot',
@@ -75,7 +71,6 @@ async function checkBot(checked: CheckedSlack): Promise<Finding[]> {
   }
 }
 
-/** What was granted, against what the manifest asks for. */
 function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean): Finding {
   const check = 'Slack scopes';
   if (!granted) return warning(check, 'Slack did not report the app’s scopes.');
@@ -98,7 +93,7 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
   return ok(check, `all ${asked.length} scopes that Askwatch uses`);
 }
 
-/** A ticket for a connection is asked for and not used, so nothing is opened and no event goes astray. */
+/** A ticket for a connection is requested and not used. */
 async function checkApp(token: string, checked: CheckedSlack): Promise<Finding> {
   const check = 'Slack app token';
   try {
@@ -116,8 +111,8 @@ const signingSecret = () =>
   );
 
 /**
- * Who may read a channel's newest message is in it, and who is in it may post with `chat:write`. Slack's own page about a
- * channel takes a scope that nothing else needs. Source: Slack docs, "conversations.history", "chat.postMessage", errors.
+ * If the bot can read a channel's newest message, it is in the channel and may post. Slack's method for channels needs another
+ * scope. Source: Slack docs, "conversations.history", "chat.postMessage", errors.
  */
 async function checkChannel(channel: string, { client, apiUrl }: CheckedSlack): Promise<Finding> {
   const check = `Slack ${shortName(channel)}`;

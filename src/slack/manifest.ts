@@ -2,13 +2,11 @@ import { ASK_ABOUT } from '../bot/commands/ask-about.ts';
 import { type Command, topLevelNames, usageOf } from '../bot/commands/command.ts';
 import { SUGGESTED_PROMPTS } from './answers/agent.ts';
 
-/** What the commands that begin with one word are about, as Slack shows it while one types. */
 const GROUPS: Record<string, string> = {
   monitor: 'Watch services and get alerts when they go down',
   askwatch: 'Askwatch models, settings and help',
 };
 
-/** What the program may do in a workspace. */
 export const BOT_SCOPES = [
   'app_mentions:read', // a mention is a question
   'assistant:write', // status and suggestions in direct messages
@@ -24,16 +22,15 @@ export const BOT_SCOPES = [
   'users:read', // who is an admin of the workspace, and what those are called who wrote in a thread
 ];
 
-/** Those of them that whoever installs the app may leave out, with what is not done then; an answer that is without says so. */
+/** Scopes that people may leave out, with the effect. */
 export const OPTIONAL_SCOPES: Record<string, string> = {
   'files:read': 'without it, Askwatch can’t read images and files',
   'files:write': 'without it, Askwatch can’t attach postmortems as files',
 };
 
 /**
- * The manifest of the Slack app, with the scopes that the program uses and no more: in Socket Mode, or over HTTP for a
- * program that is reached at `url`.
- * Source: Slack docs, "App manifest reference"; scopes from the pages of the methods and events.
+ * The manifest of the Slack app with the scopes that the program uses: for Socket Mode, or for HTTP at `url`. Source: Slack
+ * docs, "App manifest reference"; scopes from the pages of the methods and events.
  */
 export function slackManifest(commands: readonly Command[], url?: string) {
   return {
@@ -68,7 +65,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
       })),
     },
     oauth_config: {
-      // Where Slack sends the browser of whoever installs the app, of which several workspaces have need.
+      // Slack redirects to it after an installation.
       ...(url !== undefined && { redirect_urls: [new URL('/slack/oauth_redirect', url).href] }),
       scopes: {
         bot: BOT_SCOPES,
@@ -102,8 +99,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
 }
 
 /**
- * One slash command with everything that can follow it. `should_escape`: user groups arrive with their ids. So do links,
- * channels and people, as in messages; `decodeText` reads both alike.
+ * `should_escape`: user groups, links, channels and people arrive with their ids, as in messages, so `decodeText` reads both.
  */
 function slashCommand(name: string, commands: readonly Command[]) {
   const alone = commands.find((command) => command.name === name);

@@ -11,6 +11,7 @@ import {
 } from '../bot/platform.ts';
 import { type Card, hasChart, withoutCharts } from '../bot/shared/card.ts';
 import { DeliveryError } from '../bot/shared/errors.ts';
+import type { Interrupted } from '../bot/shared/invocation.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { FileError } from '../bot/shared/shared-file.ts';
 import { createOrigins } from './answers/origin.ts';
@@ -28,27 +29,44 @@ import { renderCard, renderLine } from './render/render-card.ts';
 import { createInstallRoutes, type InstallRoute } from './workspaces/install.ts';
 import {
   type EncryptedInstallation,
-  installedWorkspaces,
+  InstalledWorkspaces,
 } from './workspaces/installed-workspaces.ts';
 import { createSocket } from './workspaces/socket.ts';
 import type { Workspace } from './workspaces/workspace.ts';
-import { onlyWorkspace } from './workspaces/workspaces.ts';
+import { onlyWorkspace, type Workspaces } from './workspaces/workspaces.ts';
 
 /** Slack, as the composition root sees it. */
 export interface Slack extends Platform {
-  /** To be mounted on the one server: events over HTTP, and the pages where workspaces install the app. */
+  /** Events over HTTP, and the pages that install the app. */
   routes: InstallRoute[];
 }
 
-/** How workspaces install the app. */
+/** Several workspaces install the app. */
 export interface SlackInstall {
   clientId: string;
   clientSecret: string;
-  /** Scopes besides those of the manifest. */
+  /** Scopes in addition to the manifest's. */
   moreScopes?: string[];
   installations: Collection<EncryptedInstallation>;
-  /** The states of installations that were used, each once, for as long as they last. */
+  /** The states of installations, each used once. */
   usedStates: Claims<never>;
+}
+
+interface SlackOptions {
+  botToken?: string;
+  install?: SlackInstall;
+  appToken?: string;
+  signingSecret?: string;
+  /** Base of the Web API, such as `https://slack.com/api/`. */
+  apiUrl: string;
+  log: Logger;
+  /** Called if Slack ends the access after the start, such as by revoking a token. */
+  onFatal(error: Error): void;
+  /** False before this process holds the bot, and after it lost it: then nothing is shown. */
+  isHeld(): boolean;
+  paces?: Paces;
+  /** The rate limits that Slack named earlier. */
+  limits?: PlatformLimits;
 }
 
 const PACES: Paces = {
@@ -65,130 +83,242 @@ const PACES: Paces = {
 const CALLED = /^(?:S[A-Z0-9]{2,20}|@[UW][A-Z0-9]{1,29})$/;
 
 /**
- * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret; in the one workspace of a
- * bot token, or in those that install the app. `onFatal` is called when Slack ends our access as a whole for good after the start,
- * such as by revoking a token.
+ * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret; in the one workspace of a bot
+ * token, or in the ones that install the app.
  */
-export async function createSlack(options: {
-  botToken?: string;
-  install?: SlackInstall;
-  appToken?: string;
-  signingSecret?: string;
-  /** Base of the Web API, such as `https://slack.com/api/`. */
-  apiUrl: string;
-  log: Logger;
-  onFatal(error: Error): void;
-  /** False before this process holds the bot, and after it lost it: then nothing is shown. */
-  isHeld(): boolean;
-  paces?: Paces;
-  /** The rate limits that Slack named earlier. */
-  limits?: PlatformLimits;
-}): Promise<Slack> {
-  const { botToken, install, appToken, signingSecret = '', apiUrl } = options;
-  const { onFatal, isHeld, paces = PACES } = options;
+export async function createSlack(options: SlackOptions): Promise<Slack> {
   const log = options.log.child({ platform: 'slack' });
-  const boltLog = createBoltLog(log);
-  const fetch = gatedFetch(isHeld);
   const limits = options.limits ?? (await openPlatformLimits({ platform: 'slack', log }));
-  // Without these Bolt repeats posts whose answer was lost, holds up every channel for one, and waits for ever.
-  const clientOptions: webApi.WebClientOptions = {
-    slackApiUrl: apiUrl,
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    timeout: 10_000,
-    // Calls of a channel that hangs must not hold up those of others.
-    maxRequestConcurrency: 1_000,
-    logger: boltLog,
-    fetch: rateLimitedFetch(fetch, limits, 'app'),
-  };
-  const clientOf = (token: string | undefined, teamId: string) =>
-    new webApi.WebClient(token, {
-      ...clientOptions,
-      allowAbsoluteUrls: false,
-      fetch: rateLimitedFetch(fetch, limits, teamId),
+  return new SlackPlatform({ ...options, limits, log });
+}
+
+/**
+ * States: new, until `start` has connected; started; stopped. In `new` and `stopped` requests over HTTP get a 503. `ended` is
+ * set by the first refusal that ends the access, which is reported once.
+ */
+class SlackPlatform implements Slack {
+  readonly name = 'slack';
+  readonly routes: InstallRoute[];
+  private readonly options: SlackOptions;
+  private readonly log: Logger;
+  private readonly paces: Paces;
+  private readonly workspaces: Workspaces;
+  private readonly origins: ReturnType<typeof createOrigins>;
+  private readonly socket: ReturnType<typeof createSocket> | undefined;
+  private readonly app: App;
+  private readonly acknowledged: (withinMs: number) => Promise<void>;
+  private readonly stopping = new AbortController();
+  private bot: Bot | undefined;
+  private state: 'new' | 'started' | 'stopped' = 'new';
+  private hasEnded = false;
+
+  constructor(options: SlackOptions & { limits: PlatformLimits }) {
+    const {
+      botToken,
+      install,
+      appToken,
+      signingSecret = '',
+      apiUrl,
+      isHeld,
+      limits,
+      log,
+    } = options;
+    const paces = options.paces ?? PACES;
+    const boltLog = createBoltLog(log);
+    const fetch = gatedFetch(isHeld);
+    const onAccessEnded = (error: Error) => this.endForGood(error);
+    // Bolt's defaults repeat posts whose answer was lost, delay all channels because of one, and wait without a limit.
+    const clientOptions: webApi.WebClientOptions = {
+      slackApiUrl: apiUrl,
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+      timeout: 10_000,
+      // A channel that hangs must not delay the others.
+      maxRequestConcurrency: 1_000,
+      logger: boltLog,
+      fetch: rateLimitedFetch(fetch, limits, 'app'),
+    };
+    const clientOf = (token: string | undefined, teamId: string) =>
+      new webApi.WebClient(token, {
+        ...clientOptions,
+        allowAbsoluteUrls: false,
+        fetch: rateLimitedFetch(fetch, limits, teamId),
+      });
+    const shared = { fetch, paces, log };
+    const installed =
+      install &&
+      new InstalledWorkspaces({
+        ...shared,
+        installations: install.installations,
+        clientSecret: install.clientSecret,
+        clientOf,
+        forgetAll: async (teamId) => {
+          await this.bot?.forgetAll({ platform: 'slack', channels: [], prefix: `${teamId}/` });
+        },
+      });
+    this.options = options;
+    this.log = log;
+    this.paces = paces;
+    this.workspaces =
+      installed ?? onlyWorkspace({ ...shared, client: clientOf(botToken, ''), onAccessEnded });
+    const secret = install?.clientSecret ?? botToken ?? '';
+    this.origins = createOrigins(createEncryption(secret, 'askwatch slack invocations'));
+    this.socket =
+      appToken === undefined
+        ? undefined
+        : createSocket({
+            ...{ appToken, clientOptions, boltLog, log, retryMs: paces.retryMs },
+            onError: refuseEnvelope,
+            onRefused: onAccessEnded,
+          });
+    const receiver =
+      this.socket?.receiver ??
+      new HTTPReceiver({ signingSecret, logger: boltLog, ...httpRefusals(log) });
+    this.app = this.createApp(receiver, { clientOptions, boltLog });
+    this.acknowledged = acknowledgeEvents(this.app, log);
+    const routes: InstallRoute[] = [];
+    if (receiver instanceof HTTPReceiver) {
+      const handle = guardRequests(receiver.requestListener, { signingSecret, log });
+      routes.push({ method: 'POST', path: '/slack/events', handle });
+    }
+    if (installed && install) {
+      const { moreScopes = [], ...app } = install;
+      const scopes = [...BOT_SCOPES, ...moreScopes];
+      const add = installed.install.bind(installed);
+      const pages = { ...app, scopes, apiUrl, clientOptions, boltLog, log, install: add };
+      routes.push(...createInstallRoutes(pages));
+    }
+    this.routes = routes.map((route) => ({ ...route, handle: this.whenStarted(route.handle) }));
+  }
+
+  async start(bot: Bot): Promise<void> {
+    const { workspaces, origins, paces, log } = this;
+    this.bot = bot;
+    await workspaces.open(this.stopping.signal);
+    listen(this.app, { workspaces, bot, origins, paces, log });
+    await this.socket?.open();
+    if (this.state === 'new') this.state = 'started';
+  }
+
+  /** Closes the socket once all its events are acknowledged: Slack sends a command only once. */
+  async pause(): Promise<void> {
+    if (!this.socket) return;
+    if (this.options.isHeld()) await this.acknowledged(this.paces.storeMs);
+    await this.socket.close();
+  }
+
+  async stop(): Promise<void> {
+    this.state = 'stopped';
+    this.stopping.abort();
+    const late = pause(this.paces.drainMs, undefined, { ref: false });
+    await this.pause();
+    // Without the lease nothing can be shown.
+    if (this.options.isHeld()) await Promise.race([this.workspaces.drained(), late]);
+    this.workspaces.close();
+  }
+
+  async post({ channel: name, card, id, attempted, landsInMs }: Parameters<Platform['post']>[0]) {
+    const alert = { id, goesOn: card.goesOn, attempted, landsInMs };
+    return await this.deliver(name, async ({ messages, showCard }, channel) => {
+      const send = (content: Content) => messages.postAlert({ channel }, content, alert);
+      const { ts, goesOn } = hasChart(card)
+        ? await showCard(card, send)
+        : await send(this.renderAlert(card));
+      return { message: ts, thread: ts, goesOn };
     });
-  const installed =
-    install &&
-    installedWorkspaces({
-      installations: install.installations,
-      clientSecret: install.clientSecret,
-      ...{ clientOf, fetch, paces, log },
-      async forgetAll(teamId) {
-        await bot?.forgetAll({ platform: 'slack', channels: [], prefix: `${teamId}/` });
+  }
+
+  async update(...[name, posted, card]: Parameters<Platform['update']>): Promise<void> {
+    await this.deliver(name, ({ messages }, channel) =>
+      messages.update(channel, posted.message, this.renderAlert(card), 'alert'),
+    );
+  }
+
+  async announce(line: Parameters<Platform['announce']>[0]): Promise<void> {
+    const { channel: name, posted, card, mention, id, attempted } = line;
+    await this.deliver(name, ({ messages }, channel) => {
+      const to = { channel, thread: posted.thread, broadcast: true };
+      const content = renderLine(card, this.calledBy({ mention }));
+      return messages.postAlert(to, content, { id, attempted });
+    });
+  }
+
+  async linkTo(...[name, { message }]: Parameters<NonNullable<Platform['linkTo']>>) {
+    return await this.deliver(name, async ({ client }, channel) => {
+      const { permalink } = await client.chat.getPermalink({ channel, message_ts: message });
+      return permalink;
+    });
+  }
+
+  async *readFile(...[file, { channel, signal }]: Parameters<NonNullable<Platform['readFile']>>) {
+    const { workspace } = await this.workspaces.at(channel).catch((error: unknown) => {
+      if (!(error instanceof DeliveryError)) throw error;
+      throw new FileError(error.message, { cause: error });
+    });
+    yield* workspace.readFile(file, signal);
+  }
+
+  async endAnswer(left: Interrupted): Promise<void> {
+    const origin = this.origins.of(left);
+    await this.deliver(left.channel, ({ endAnswer }, channel) => endAnswer(channel, left, origin));
+  }
+
+  async readAround(...[name, around, limits]: Parameters<NonNullable<Platform['readAround']>>) {
+    return await this.deliver(name, ({ people }, channel) => people.read(channel, around, limits));
+  }
+
+  private createApp(
+    receiver: NonNullable<ConstructorParameters<typeof App>[0]>['receiver'],
+    {
+      clientOptions,
+      boltLog,
+    }: { clientOptions: webApi.WebClientOptions; boltLog: ReturnType<typeof createBoltLog> },
+  ): App {
+    const app = new App({
+      receiver,
+      // By default Bolt asks Slack about the token with each event.
+      authorize: async ({ teamId }) => {
+        const workspace = await this.workspaces.of(teamId);
+        // Handled without a token, so that a command gets an answer that says so.
+        if (!workspace) return {};
+        return { botToken: workspace.client.token ?? '', botUserId: workspace.self.userId };
       },
+      logger: boltLog,
+      clientOptions: { ...clientOptions },
+      convoStore: false,
     });
-  const workspaces =
-    installed ??
-    onlyWorkspace({
-      client: clientOf(botToken, ''),
-      ...{ fetch, paces, log },
-      onAccessEnded: endForGood,
-    });
-  const secret = install?.clientSecret ?? botToken ?? '';
-  const origins = createOrigins(createEncryption(secret, 'askwatch slack invocations'));
-  let bot: Bot | undefined;
-  const stopping = new AbortController();
-  let state: 'new' | 'started' | 'stopped' = 'new';
-  let ended = false;
+    app.error(async (error) => this.log.error({ err: error }, 'could not handle a Slack event'));
+    return app;
+  }
 
-  const socket = appToken
-    ? createSocket({
-        appToken,
-        clientOptions,
-        boltLog,
-        log,
-        retryMs: paces.retryMs,
-        onError: refuseEnvelope,
-        onRefused: endForGood,
-      })
-    : undefined;
-  const receiver =
-    socket?.receiver ?? new HTTPReceiver({ signingSecret, logger: boltLog, ...httpRefusals(log) });
-  const app = new App({
-    receiver,
-    // Answered from what the start learned: Bolt would ask Slack about the token again and again.
-    authorize: async ({ teamId }) => {
-      const workspace = await workspaces.of(teamId);
-      // Handled all the same: whoever types a command there gets an answer that says so.
-      if (!workspace) return {};
-      return { botToken: workspace.client.token ?? '', botUserId: workspace.self.userId };
-    },
-    logger: boltLog,
-    clientOptions: { ...clientOptions },
-    convoStore: false,
-  });
-  const acknowledged = acknowledgeEvents(app, log);
-  app.error(async (error) => log.error({ err: error }, 'could not handle a Slack event'));
-
-  function endForGood(error: Error): void {
-    if (ended || state === 'stopped') return;
-    ended = true;
-    onFatal(error);
+  private endForGood(error: Error): void {
+    if (this.hasEnded || this.state === 'stopped') return;
+    this.hasEnded = true;
+    this.options.onFatal(error);
   }
 
   /**
-   * With the user group that the card calls. Slack calls it when the message is posted; in one that is changed it is only
-   * shown. Source: jenkinsci/slack-plugin issue 706.
+   * An alert with its mention and without charts, which some workspaces refuse. Slack notifies only when a message is posted,
+   * not when it is edited. Source: jenkinsci/slack-plugin issue 706.
    */
-  function renderAlert(alert: Card): Content {
-    // An alert is worth more than a chart in it, which a workspace may not take.
+  private renderAlert(alert: Card): Content {
     const card = withoutCharts(alert);
-    return renderCard(card, calledBy(card));
+    return renderCard(card, this.calledBy(card));
   }
 
-  /** Whom a card calls; what is no id is left out. */
-  function calledBy({ mention }: { mention?: string }): string | undefined {
+  private calledBy({ mention }: { mention?: string }): string | undefined {
     if (mention === undefined || CALLED.test(mention)) return mention;
-    log.warn({ mention }, 'not a Slack user group id (S…) or person id (@U…); mentioning nobody');
+    const reason = 'not a Slack user group id (S…) or person id (@U…); mentioning nobody';
+    this.log.warn({ mention }, reason);
     return undefined;
   }
 
-  /** Does something in the workspace of a channel; what goes wrong there is a `DeliveryError`. */
-  async function deliver<T>(
+  /** Does something in a channel's workspace. Throws a `DeliveryError`. */
+  private async deliver<T>(
     name: string,
     send: (workspace: Workspace, channel: string) => Promise<T>,
   ): Promise<T> {
-    const { workspace, channel } = await workspaces.at(name);
+    const { workspace, channel } = await this.workspaces.at(name);
     try {
       return await send(workspace, channel);
     } catch (error) {
@@ -197,117 +327,11 @@ export async function createSlack(options: {
     }
   }
 
-  const routes: InstallRoute[] = [];
-  if (receiver instanceof HTTPReceiver) {
-    const handle = guardRequests(receiver.requestListener, { signingSecret, log });
-    routes.push({ method: 'POST', path: '/slack/events', handle });
-  }
-  if (installed && install) {
-    const { clientId, clientSecret, usedStates, moreScopes = [] } = install;
-    const scopes = [...BOT_SCOPES, ...moreScopes];
-    const shared = {
-      clientId,
-      clientSecret,
-      usedStates,
-      scopes,
-      apiUrl,
-      clientOptions,
-      boltLog,
-      log,
-    };
-    routes.push(...createInstallRoutes({ ...shared, install: installed.install }));
-  }
-
-  return {
-    name: 'slack',
-    routes: routes.map((route) => ({ ...route, handle: whenStarted(route.handle) })),
-
-    async start(given: Bot) {
-      bot = given;
-      await workspaces.open(stopping.signal);
-      listen(app, { workspaces, bot: given, origins, paces, log });
-      await socket?.open();
-      if (state === 'new') state = 'started';
-    },
-
-    pause: stopReading,
-
-    async stop() {
-      state = 'stopped';
-      stopping.abort();
-      const late = pause(paces.drainMs, undefined, { ref: false });
-      await stopReading();
-      // Once the lease is lost, nothing of what is under way can be shown.
-      if (isHeld()) await Promise.race([workspaces.drained(), late]);
-      workspaces.close();
-    },
-
-    async post({ channel: name, card, id, attempted, landsInMs }) {
-      const alert = { id, goesOn: card.goesOn, attempted, landsInMs };
-      return await deliver(name, async ({ messages, showCard }, channel) => {
-        const send = (content: Content) => messages.postAlert({ channel }, content, alert);
-        const { ts, goesOn } = hasChart(card)
-          ? await showCard(card, send)
-          : await send(renderAlert(card));
-        return { message: ts, thread: ts, goesOn };
-      });
-    },
-
-    linkTo: (name, { message }) =>
-      deliver(name, async ({ client }, channel) => {
-        const { permalink } = await client.chat.getPermalink({ channel, message_ts: message });
-        return permalink;
-      }),
-
-    async update(name, posted, card) {
-      await deliver(name, ({ messages }, channel) =>
-        messages.update(channel, posted.message, renderAlert(card), 'alert'),
-      );
-    },
-
-    async *readFile(file, { channel: name, signal }) {
-      const { workspace } = await workspaces.at(name).catch((error: unknown) => {
-        if (!(error instanceof DeliveryError)) throw error;
-        throw new FileError(error.message, { cause: error });
-      });
-      yield* workspace.readFile(file, signal);
-    },
-
-    async endAnswer(left) {
-      await deliver(left.channel, ({ endAnswer }, channel) =>
-        endAnswer(channel, left, origins.of(left)),
-      );
-    },
-
-    readAround: (name, around, limits) =>
-      deliver(name, (workspace, channel) => workspace.people.read(channel, around, limits)),
-
-    async announce(said) {
-      const { channel: name, posted, card, mention, id, attempted } = said;
-      const { thread } = posted;
-      await deliver(name, ({ messages }, channel) => {
-        const to = { channel, thread, broadcast: true };
-        const line = renderLine(card, calledBy({ mention }));
-        return messages.postAlert(to, line, { id, attempted });
-      });
-    },
-  };
-
-  /**
-   * Closes the socket, at a moment at which all that came over it is acknowledged: Slack sends a command only once, and tells
-   * its person that it failed.
-   */
-  async function stopReading(): Promise<void> {
-    if (!socket) return;
-    if (isHeld()) await acknowledged(paces.storeMs);
-    await socket.close();
-  }
-
-  function whenStarted(handle: RequestListener): RequestListener {
+  private whenStarted(handle: RequestListener): RequestListener {
     return (request, response) => {
-      // Slack sends it again, in a minute at the latest; a person reads it.
-      if (state !== 'started') response.writeHead(503).end('Askwatch is starting. Try again.');
-      else handle(request, response);
+      // Slack sends the event again within a minute; people read the sentence.
+      if (this.state === 'started') handle(request, response);
+      else response.writeHead(503).end('Askwatch is starting. Try again.');
     };
   }
 }

@@ -5,7 +5,7 @@ import { permissionsIn } from '../../src/discord/api/permissions.ts';
 import { checkDiscord, type DiscordSetup } from '../../src/discord/doctor.ts';
 import { type DiscordFake, startDiscord } from '../fakes/discord/discord.ts';
 
-/** What the checks say of a Discord: the level and the text of each, by its name. */
+/** Level and text of each finding, by its name. */
 async function examine(discord: DiscordFake, options: Partial<DiscordSetup> = {}) {
   const findings = await checkDiscord({
     token: discord.settings.token,
@@ -72,7 +72,7 @@ test('channels: a thread, one that is hidden, gone, no text channel, a direct on
   });
 });
 
-test('without threads answers come in the channel; without Send Messages nothing does', async () => {
+test('the doctor reports missing permissions for threads and messages', async () => {
   const discord = await startDiscord();
   const { general } = discord;
   const thread = discord.openThread(discord.say('Hello'));
@@ -123,7 +123,7 @@ test('permissions in a channel are made as Discord makes them', () => {
   expect(may([everybody], [], [closed])).toBe(view);
   expect(may([everybody], ['r'], [closed, overwrite('r', Role, send, 0n)])).toBe(view | send);
   expect(may([everybody], [], [closed, overwrite('r', Role, send, 0n)])).toBe(view);
-  // Of roles, what one allows wins over what another denies, wherever they stand.
+  // A role that allows wins over a role that denies, in any order.
   const both = [overwrite('r', Role, send, 0n), overwrite('s', Role, 0n, send)];
   expect(may([everybody], ['r', 's'], both)).toBe(view | send);
   expect(may([everybody], ['r', 's'], [...both, overwrite('me', Member, 0n, send)])).toBe(view);

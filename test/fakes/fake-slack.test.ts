@@ -139,7 +139,7 @@ describe('the fake counts', () => {
     expect(await call(fake, 'conversations.history', read)).toMatchObject({ status: 429 });
   });
 
-  test('with a clock that runs as much faster as a program’s paces', async () => {
+  test('the fake’s clock runs faster by the factor of the program’s paces', async () => {
     const fake = await startSlack();
     fake.clock.run(1e9);
     const edit = () => call(fake, 'chat.update', { channel: CHANNEL, ts: '1.000001', text: 'a' });
@@ -234,7 +234,7 @@ describe('the fake waits for no app', () => {
     expect(await respond(1)).toBe('"expired_url"');
   });
 
-  test('of several connections each hears its share', async () => {
+  test('each of several connections receives its share of events', async () => {
     const fake = await startSlack();
     const heard = [0, 0];
     for (const at of [0, 1]) {

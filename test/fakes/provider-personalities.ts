@@ -20,7 +20,7 @@ export interface Personality {
   wrongKey: Refusal;
   /** The body of a refusal. */
   asBody: (refusal: Refusal) => unknown;
-  /** Gives as many choices as asked for; those that do not know `n` give one. */
+  /** Returns `n` choices; a provider that doesn't know `n` returns one. */
   givesChoices: boolean;
   /** When a stream carries the usage. */
   usage: 'asked' | 'always';
@@ -225,7 +225,7 @@ const ollama: Personality = { ...convention, givesChoices: false };
 /** The providers that speak the chat-completions convention, each in its own way. */
 export const PERSONALITIES = { openai, gemini, mistral, groq, xai, deepseek, openrouter, ollama };
 
-/** What a provider refuses of a body: fields of the convention that are wrong, then what it does not take itself. */
+/** Returns the refusal of a body: for wrong fields of the convention first, then for fields that this provider rejects. */
 export function refusalOf(
   body: Body,
   models: Array<{ id: string }>,

@@ -4,7 +4,7 @@ import { checkSlack, type SlackSetup } from '../../src/slack/doctor.ts';
 import { CHANNEL, type SlackFake, startSlack } from '../fakes/slack/slack.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 
-/** What the checks say of a workspace: the level and the text of each, by its name. */
+/** Level and text of each finding, by its name. */
 async function examine(slack: SlackFake, options: Partial<SlackSetup> = {}) {
   const { log, lines } = recordingLog();
   const findings = await checkSlack({
@@ -116,7 +116,7 @@ test('over HTTP no connection is asked for', async () => {
   expect(slack.calls.map(({ method }) => method)).toEqual(['auth.test']);
 });
 
-test('where several workspaces install the app, its own token alone is tried', async () => {
+test('the doctor tries only the app’s own token with several workspaces', async () => {
   const slack = await startSlack();
   const { log } = recordingLog();
   const setup = { appToken: slack.appToken, apiUrl: slack.apiUrl, channels: [], usesGroups: false };

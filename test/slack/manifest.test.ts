@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topLevelNames } from '../../src/bot/commands/command.ts';
 import { readLine } from '../../src/bot/commands/command-input.ts';
-import { commands } from '../../src/bot/commands/commands.ts';
+import { commands } from '../../src/bot/features.ts';
 import { slackManifest } from '../../src/slack/manifest.ts';
 
 interface Manifest {
@@ -36,10 +36,7 @@ const Url = z
   .max(3_500);
 const Name = z.string().max(50);
 
-/**
- * What Slack takes of the parts that we use, and no part besides: it refuses a manifest with a field that it does not know.
- * Source: Slack docs, "App manifest reference".
- */
+/** The parts of a manifest that we use. Slack refuses unknown fields. Source: Slack docs, "App manifest reference". */
 const Accepted = z.strictObject({
   _metadata: z.strictObject({ major_version: z.literal(2), minor_version: z.int() }),
   display_information: z.strictObject({
@@ -134,7 +131,7 @@ test('the manifest asks for the scopes that its events and our calls need, and n
     app_mention: 'app_mentions:read',
     channel_unarchive: 'channels:read',
     group_unarchive: 'groups:read',
-    // Of channels of both kinds.
+    // Both kinds of channels.
     member_joined_channel: undefined,
     'message.channels': 'channels:history',
     'message.groups': 'groups:history',

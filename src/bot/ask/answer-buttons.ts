@@ -1,9 +1,9 @@
-import type { CardAction } from '../shared/card.ts';
+import { answerOfButton, type CardAction } from '../shared/card.ts';
 
-const action = (label: string, verb: string, answer: string, more = {}): CardAction => ({
+const action = (label: string, verb: string, answer: string): CardAction => ({
   label,
   command: `answer ${verb}`,
-  values: { answer, ...more },
+  values: { answer },
 });
 
 /** Under an answer that is being generated. */
@@ -13,19 +13,22 @@ export const whileGenerated = (answer: string): CardAction[] => [action('Stop', 
 export const underWhole = (answer: string, { isCutOff }: { isCutOff: boolean }): CardAction[] => [
   ...(isCutOff ? [action('Continue', 'continue', answer)] : []),
   action('Regenerate', 'again', answer),
-  ...thumbs(answer),
-];
-
-export const thumbs = (answer: string, more = {}): CardAction[] => [
-  action('👍', 'rate', answer, { as: 'good', ...more }),
-  action('👎', 'rate', answer, { as: 'bad', ...more }),
 ];
 
 /** Under an answer that broke off. */
 export const underBroken = (answer: string): CardAction[] => [action('Try again', 'again', answer)];
 
 /** Under an answer that only one person sees. */
-export const underPrivate = (answer: string): CardAction[] => [
-  action('Share', 'share', answer),
-  ...thumbs(answer, { private: 'true' }),
-];
+export const underPrivate = (answer: string): CardAction[] => [action('Share', 'share', answer)];
+/**
+ * The state of an answer by the buttons of one of its messages: growing with a Stop button, ended with others. `undefined` if
+ * no button is about this answer.
+ */
+export function stateByButtons(
+  buttons: readonly string[],
+  answer: string,
+): 'growing' | 'ended' | undefined {
+  const about = buttons.map(answerOfButton).filter((button) => button?.answer === answer);
+  if (about.length === 0) return undefined;
+  return about.some((button) => button?.stops) ? 'growing' : 'ended';
+}

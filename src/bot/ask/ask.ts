@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Feedback, RatedAnswer } from '../feedback/feedback.ts';
+import type { CardAction } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type {
@@ -23,7 +23,12 @@ import {
   type Question,
 } from './conversations.ts';
 import type { PeopleMessages, PeopleReader } from './people-messages.ts';
-import { type AnswerOrigin, type PrivateAnswer, PrivateAnswers } from './private-answers.ts';
+import {
+  type AnswerCall,
+  type AnswerOrigin,
+  type PrivateAnswer,
+  PrivateAnswers,
+} from './private-answers.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import { createTurnTaking } from './turn-taking.ts';
 import { isWantedEnd, type WriteAnswerOptions, writeAnswer } from './write-answer.ts';
@@ -66,8 +71,14 @@ interface AskOptions extends WriteAnswerOptions {
   conversations: Conversations;
   usageLog: UsageLog;
   people: Pick<PeopleReader, 'around' | 'isOfPeople'>;
-  /** Stores the look-ups of whole answers. */
-  evidence: Pick<Feedback['evidence'], 'keep'>;
+  /** Stores the tool calls of a whole answer, before the answer. */
+  keepCalls(
+    at: { place: string; thread: string },
+    answer: string,
+    calls: readonly AnswerCall[],
+  ): Promise<void>;
+  /** Further buttons under a whole answer. */
+  buttonsUnder(answer: string, shown: { isPrivate: boolean }): CardAction[];
   /** Facts for a thread's system prompt, such as its incident. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
   /** The tools that a model may call for a question. */
@@ -124,12 +135,9 @@ export class Ask {
     }
   }
 
-  /** A private answer for a rating by its reader. */
-  ratedPrivate(id: string, person: string): RatedAnswer | undefined {
-    const answer = this.privateAnswers.get(id, person);
-    if (!answer) return undefined;
-    const { asked, text, generated, calls } = answer;
-    return { ...generated, said: { question: asked.question, answer: text, calls: [...calls] } };
+  /** A private answer, for its reader. */
+  privateAnswer(id: string, person: string): PrivateAnswer | undefined {
+    return this.privateAnswers.get(id, person);
   }
 
   /** A private answer for everyone; `undefined` if it isn't this person's or no longer kept. */
@@ -234,10 +242,18 @@ export class Ask {
     const notes = [written.isCutOff ? CUT_OFF : written.doubt, written.unread, people?.note()];
     yield endPart(run, {
       note: joinNotes(notes),
-      actions: key === undefined ? underPrivate(id) : underWhole(id, written),
+      actions: this.actionsUnder(id, { isPrivate: key === undefined, ...written }),
       cards: cards.length > 0 ? cards : undefined,
       document: answer.document?.documentOf(written.text),
     });
+  }
+
+  private actionsUnder(
+    id: string,
+    { isPrivate, isCutOff = false }: { isPrivate: boolean; isCutOff?: boolean },
+  ): CardAction[] {
+    const own = isPrivate ? underPrivate(id) : underWhole(id, { isCutOff });
+    return [...own, ...this.options.buttonsUnder(id, { isPrivate })];
   }
 
   private async endBroken(answer: AnswerInProgress, error: unknown): Promise<AnswerEndPart> {
@@ -296,13 +312,13 @@ export class Ask {
     answer: string,
     { generated, calls }: AnswerOrigin,
   ): Promise<void> {
-    const { evidence, conversations, log } = this.options;
+    const { keepCalls, conversations, log } = this.options;
     const { place, instead } = question;
     const kept = keptQuestion(question, people?.about);
     const turn = { id, ...kept, answer, atMs: Date.now(), generated };
     try {
       // First, because a stored answer can be rated.
-      await evidence.keep({ place: placeKey(place), thread }, id, calls);
+      await keepCalls({ place: placeKey(place), thread }, id, calls);
       await conversations.add(conversationKey(place, thread), turn, instead);
     } catch (error) {
       log.error({ err: error }, 'could not store an answer');
@@ -369,7 +385,7 @@ export class Ask {
     yield { kind: 'text', text };
     try {
       if (thread !== undefined) await this.keepShared(thread, shared, { id, question, signal });
-      yield { kind: 'end', footer, actions: underWhole(id, { isCutOff: false }) };
+      yield { kind: 'end', footer, actions: this.actionsUnder(id, { isPrivate: false }) };
     } catch (error) {
       const note = signal.aborted ? NOT_REMEMBERED : this.explain(error);
       yield { kind: 'end', footer, note };

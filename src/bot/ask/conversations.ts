@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import { AnswerTimes } from '../feedback/feedback.ts';
 import type { CommandAnswer } from '../shared/invocation.ts';
 import { type Around, QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Person, type Place, placeKey } from '../shared/place.ts';
@@ -58,6 +57,13 @@ export function keptQuestion(question: Question, about = question.about): KeptQu
 }
 
 /** One question and its whole answer; they are remembered together or not at all. */
+/** Unix times of an answer, as far as they are known. */
+export const AnswerTimes = z.object({
+  askedAtMs: z.number().optional(),
+  firstTextAtMs: z.number().optional(),
+  wholeAtMs: z.number().optional(),
+});
+
 const Turn = KeptQuestion.extend({
   /** Id of the answer, for its buttons. */
   id: z.string().optional(),

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Card, CardAction } from '../shared/card.ts';
 import {
   type AnswerDocument,
@@ -144,4 +145,76 @@ export function everyMs(intervalMs: () => number): ViewTurn {
     if (waitMs > 0) await pause(waitMs);
     nextMs = performance.now() + intervalMs();
   };
+}
+
+/** A platform's calls for the messages of one answer. They throw the platform's errors. */
+export interface ScreenCalls<M> {
+  /** Posts a message and returns its id. No two messages of an answer have the same `key`; a repeated try has the same. */
+  post(message: M, key: string): Promise<string>;
+  /** Resolves to false if a new message is faster than an edit. */
+  edit(id: string, message: M): Promise<boolean>;
+  /** `last` is the last message that stays. */
+  remove(id: string, last: string | undefined): Promise<void>;
+}
+
+/** A message of an answer; without `message` it shows something else than it should. */
+export interface ShownPart<M> {
+  id: string;
+  message?: M;
+}
+
+/** The messages of one answer, which are edited, posted and removed until the platform shows the wanted ones. */
+export class Screen<M> {
+  private readonly calls: ScreenCalls<M>;
+  private readonly shown: ShownPart<M>[];
+  private removed = 0;
+
+  constructor(calls: ScreenCalls<M>, shown: readonly ShownPart<M>[] = []) {
+    this.calls = calls;
+    this.shown = shown.map((part) => ({ ...part }));
+  }
+
+  /**
+   * Shows these messages; the first `settled` ones are left out, because they stay as they are. Throws the error of a failed
+   * call; the next `show` continues from there.
+   *
+   * If a message can't be edited in time, it is posted again with everything below it, and then removed.
+   */
+  async show(wanted: readonly M[], settled = 0): Promise<void> {
+    const replaced: string[] = [];
+    for (const [at, message] of wanted.entries()) {
+      const index = settled + at;
+      const part = this.shown[index];
+      if (!part) {
+        this.shown[index] = { id: await this.post(index, message), message };
+        continue;
+      }
+      const isSame = isDeepStrictEqual(part.message, message);
+      const stays = replaced.length === 0 && (isSame || (await this.calls.edit(part.id, message)));
+      if (!stays) {
+        this.removed += 1;
+        const id = await this.post(index, message);
+        replaced.push(part.id);
+        part.id = id;
+      }
+      part.message = message;
+    }
+    const count = settled + wanted.length;
+    for (
+      let last = this.shown.at(-1);
+      last && this.shown.length > count;
+      last = this.shown.at(-1)
+    ) {
+      this.shown.pop();
+      this.removed += 1;
+      await this.calls.remove(last.id, this.shown.at(-1)?.id);
+    }
+    const last = this.shown.at(-1)?.id;
+    await Promise.all(replaced.map((id) => this.calls.remove(id, last)));
+  }
+
+  private post(index: number, message: M): Promise<string> {
+    const key = this.removed === 0 ? `${index}` : `${index}-${this.removed}`;
+    return this.calls.post(message, key);
+  }
 }

@@ -1,10 +1,19 @@
-import type { EvidenceCall } from '../feedback/answer-evidence.ts';
+import { z } from 'zod';
 import type { KeptQuestion, Turn } from './conversations.ts';
+
+/** One tool call of an answer. */
+export const AnswerCall = z.object({
+  tool: z.string(),
+  /** JSON, unless a model wrote something else. */
+  input: z.string(),
+  result: z.string(),
+});
+export type AnswerCall = z.infer<typeof AnswerCall>;
 
 /** Model, times and tool calls of a whole answer, for its ratings. */
 export interface AnswerOrigin {
   generated: NonNullable<Turn['generated']>;
-  calls: readonly EvidenceCall[];
+  calls: readonly AnswerCall[];
 }
 
 /** An answer that only one person has seen. */

@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import type { ChatMessage } from '../../contracts/gateway.ts';
 import { withinBytes } from '../../contracts/within-bytes.ts';
-import type { EvidenceCall } from '../feedback/answer-evidence.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerStep } from '../shared/invocation.ts';
@@ -12,6 +11,7 @@ import { assertShownWhole, type Proposed } from '../tools/proposals.ts';
 import { checkToolInput, runTool } from '../tools/run-tool.ts';
 import type { Tool, ToolAccount, WriteContext, WritingTool } from '../tools/tool.ts';
 import { readArguments, type ToolCall } from './call-reader.ts';
+import type { AnswerCall } from './private-answers.ts';
 import { sharesWords } from './watching-words.ts';
 
 /** Limits of one answer. */
@@ -63,7 +63,7 @@ interface ToolCallsOptions {
 export class ToolCalls {
   private readonly options: ToolCallsOptions;
   private readonly missing: string[];
-  private readonly records: Array<EvidenceCall & { failed: boolean }> = [];
+  private readonly records: Array<AnswerCall & { failed: boolean }> = [];
   private readonly proposed: Proposed[] = [];
   /** Name and input of successful calls. */
   private readonly doneKeys = new Set<string>();
@@ -97,7 +97,7 @@ export class ToolCalls {
   }
 
   /** All calls with their results. */
-  get calls(): readonly EvidenceCall[] {
+  get calls(): readonly AnswerCall[] {
     return this.records.map(({ tool, input, result }) => ({ tool, input, result }));
   }
 

@@ -21,14 +21,13 @@ export function createAlerts(
   api: ChannelApi,
   options: {
     botId: () => string;
-    /** The server that a channel is in, if it is in one. */
     guildOf: (channel: string) => Promise<string | undefined>;
     log: Logger;
   },
 ): Pick<Platform, 'post' | 'update' | 'announce' | 'linkTo'> {
   const { botId, guildOf, log } = options;
 
-  /** The newest of ours that looks like it, as far as may be read. */
+  /** The bot's newest message that matches, if the channel may be read. */
   async function find(
     channel: string,
     isIt: (message: APIMessage) => boolean,
@@ -43,7 +42,7 @@ export function createAlerts(
     }
   }
 
-  /** Whom a card calls; anything else than an id of a role, or of a person after @, would be shown as it is, so it is left out. */
+  /** The mention of a card. Discord would show anything but an id as plain text, so it is left out. */
   function calledBy({ mention }: { mention?: string }): Called | undefined {
     if (mention === undefined) return undefined;
     const isPerson = mention.startsWith('@');
@@ -53,7 +52,7 @@ export function createAlerts(
     return undefined;
   }
 
-  /** Discord does not take every address that browsers take, and an alert is worth more than its link. */
+  /** Discord rejects some addresses that browsers accept. An alert without its link is better than none. */
   async function withLink<T>(card: Card, send: (card: Card) => Promise<T>): Promise<T> {
     try {
       return await send(card);
@@ -99,7 +98,7 @@ export function createAlerts(
         api.edit(channel, message, { ...content, ...renderMessage(shown) }),
       );
     },
-    /** A reply that rings nowhere but at whom it calls. An earlier one is recognised by what it replies to and by its text. */
+    /** Replies silently, except to a mention. An earlier reply is found by its reference and text. */
     async announce({ channel, posted, card, mention, id, attempted }) {
       const { message } = posted;
       const called = calledBy({ mention });
@@ -126,7 +125,6 @@ export function createAlerts(
 
 const digestOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 
-/** The mention of a role or a person, which pings only where it is allowed to. */
 function contentOf(called: Called | undefined): { content?: string } {
   const [[role] = [], [person] = []] = [called?.roles, called?.users];
   if (person !== undefined) return { content: `<@${person}>` };

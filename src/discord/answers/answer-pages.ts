@@ -14,27 +14,23 @@ import {
 } from '../render/text.ts';
 import type { AnswerMessage } from './answer-target.ts';
 
-/** Longest message. Source: Discord docs, "Create Message". */
+/** Source: Discord docs, "Create Message". */
 const MAX_MESSAGE = 2_000;
 
-/** Longest piece of an answer; what is left is for the footer. */
+/** The rest is for the footer. */
 const MAX_PIECE = 1_900;
 
-/** Pieces of an answer that are shown as messages; what is longer nobody reads in a chat. */
+/** Longer answers continue in a file. */
 const MAX_PIECES = 8;
 
-/** Longest words of what is looked at: below the longest piece there is room for them, so they take no message of their own. */
+/** A longest piece leaves this much room, so a look-up needs no message of its own. */
 const MAX_PROGRESS = MAX_MESSAGE - MAX_PIECE - '\n-# '.length;
-
-/** Longest list of what was looked at. */
 const MAX_STEPS = 500;
 const SEPARATOR = ' · ';
 
-/** Longest name of one step, longest words of what was found, and longest address: a step is never longer than the list. */
+/** Lengths of a step's name or result, and of its address: a step always fits into the line. */
 const MAX_STEP_TEXT = 150;
 const MAX_STEP_URL = 180;
-
-/** The file that holds the rest. */
 const FILE_NAME = 'answer.md';
 
 /**
@@ -76,11 +72,10 @@ export function messagesOf(
 const progressLine = (words: string) =>
   `-# ${plainWithin(oneLine(words), MAX_PROGRESS, plainUnlinked)}`;
 
-/** What a message of a growing answer shows, without the line that says what is looked at. Pure. */
 export const withoutProgress = (content: string): string =>
   content.replace(/(^|\n)-# Looking up [^\n]*$/, '');
 
-/** One line of what was looked at; steps that do not fit are counted. */
+/** Finished look-ups in one line; the ones that don't fit are counted. */
 function stepsLine(steps: readonly AnswerStep[]): string[] {
   const over = steps.filter(({ state }) => state !== 'running').map(stepText);
   if (over.length === 0) return [];
@@ -94,7 +89,7 @@ function stepsLine(steps: readonly AnswerStep[]): string[] {
   return [`-# Looked up ${fitting.join(SEPARATOR)}${more}`];
 }
 
-/** `stepInWords`, with a link where there is a page. */
+/** `stepInWords`, with a link if there is a page. */
 function stepText({ what, found, url }: AnswerStep): string {
   const shown = (text: string) => plainWithin(oneLine(text), MAX_STEP_TEXT, plainUnlinked);
   const page = pageOf(what, url);
@@ -102,7 +97,7 @@ function stepText({ what, found, url }: AnswerStep): string {
   return found === undefined ? name : `${name} (${shown(found)})`;
 }
 
-/** The address of a step's page, with nothing in it that ends a link; none where its text reads like another address. */
+/** The page of a step, escaped for a link; `undefined` if the link's text reads like another address. */
 function pageOf(label: string, url = ''): string | undefined {
   const page = linkOf({ link: { label, url } })?.url;
   if (page === undefined || isMask(label, page) || new URL(page).username !== '') return undefined;
@@ -118,13 +113,12 @@ function restNote(rest: string, unattached: string | undefined): string | undefi
     : `${size} could not be attached. ${unattached}`;
 }
 
-/** What stands under it is seen; only where there is nothing it has to be said. */
+/** People see an attached file, so only a missing one needs a sentence. */
 const documentNote = (document: AnswerDocument | undefined, unattached: string | undefined) =>
   document && unattached !== undefined
     ? `The file ${document.name} could not be attached. ${unattached}`
     : undefined;
 
-/** What comes after the text ends the last message, or stands alone where it does not fit. */
 function withLines(contents: string[], lines: string): string[] {
   if (lines === '') return contents;
   const last = contents.at(-1);

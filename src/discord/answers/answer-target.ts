@@ -4,36 +4,34 @@ import { isDeleted } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import type { renderButtons, renderMessage } from '../render/render.ts';
 
-/** One message of an answer; an edit without buttons takes away those it had. */
+/** An edit without buttons removes them. */
 export interface AnswerMessage {
   content: string;
   components: ReturnType<typeof renderButtons>;
   files?: TextFile[];
 }
 
-/** A card below an answer: its embed is shown, while those of an answer's links are not. */
+/** Embeds of cards are shown, unlike the ones of links. */
 export type CardMessage = ReturnType<typeof renderMessage>;
 
-/** Where the messages of one answer go. Pages linked in an answer are not previewed. */
+/** The channel, or the interaction, that an answer's messages go to. */
 export interface AnswerTarget {
-  /** Posts the next message and gives its id; trying again with the same nonce does not post twice where Discord can tell. */
+  /** Posts a message and returns its id. Discord posts it once per nonce, if it can. */
   send(message: AnswerMessage, nonce: string): Promise<string>;
-  /** The same for a card below the answer. */
   sendCard(card: CardMessage, nonce: string): Promise<string>;
   edit(id: string, message: AnswerMessage): Promise<void>;
-  /** Takes one away, which need not be there any more. */
+  /** Removes a message, which may be gone already. */
   remove(id: string): Promise<void>;
-  /** Shows that something is coming; absent where Discord shows it by itself. */
+  /** Absent if Discord shows it by itself. */
   typing?: () => Promise<void>;
-  /** The channel or thread its messages are in. */
   channel: string;
-  /** The token of the interaction they belong to, where they do. */
+  /** The interaction's token, if the messages belong to one. */
   token?: string;
-  /** When Discord takes no more for this answer, Unix time in milliseconds. */
+  /** The end of the interaction, Unix time in milliseconds. */
   untilMs?: number;
 }
 
-/** Regular messages of the bot in a channel, thread or direct conversation; the first one replies to `replyTo`. */
+/** Regular messages of the bot; the first one replies to `replyTo`. */
 export function channelTarget(api: ChannelApi, channel: string, replyTo?: string): AnswerTarget {
   let first = true;
   return {
@@ -71,7 +69,7 @@ export function interactionTarget(
   const { rest } = interaction.client;
   const { applicationId, token } = interaction;
   const quiet = MessageFlags.SuppressEmbeds;
-  // The token of the interaction stands in the address.
+  // The token is in the address.
   const requestOf = (message: AnswerMessage | CardMessage, flags: number) => ({
     auth: false,
     ...requestWith({ ...message, flags, allowed_mentions: { parse: [] } }),

@@ -4,7 +4,6 @@ import type { Bot } from '../../bot/platform.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { hasCode } from '../api/errors.ts';
 
-/** Watches for deletions. */
 export type Deletions = ReturnType<typeof listenForDeletions>;
 
 interface Watched {
@@ -13,10 +12,10 @@ interface Watched {
   ended: Promise<void>;
 }
 
-/** As many as one event can name. Source: Discord docs, "Bulk Delete Messages". */
+/** Discord deletes at most this many at once. Source: Discord docs, "Bulk Delete Messages". */
 const MAX_RECENT = 100;
 
-/** What was deleted: ids of which any may be needed, and the thread or channels to forget. */
+/** A deletion: ids that answers may need, and the thread or channels whose data is deleted. */
 interface Deleted {
   ids: string[];
   forget?: { place: Place; thread?: string } | { channels: string[] };
@@ -29,7 +28,7 @@ interface Deleted {
  */
 export function listenForDeletions(client: Client, { bot, log }: { bot: Bot; log: Logger }) {
   const watched = new Set<Watched>();
-  /** The newest: a message can be deleted before we know that it was posted. */
+  /** A message can be deleted before its id is known here. */
   let recent: string[] = [];
 
   client.on(Events.Raw, (packet: { t?: unknown; d?: unknown }) => {
@@ -45,7 +44,7 @@ export function listenForDeletions(client: Client, { bot, log }: { bot: Bot; log
     if (deleted.forget) forgetAfter(hit, deleted.forget);
   });
 
-  /** An answer that ends is remembered, so what was kept goes after that. */
+  /** An answer is stored when it ends, so the data is deleted after that. */
   function forgetAfter(hit: Watched[], what: NonNullable<Deleted['forget']>) {
     Promise.all(hit.map(({ ended }) => ended))
       .then(() =>
@@ -73,18 +72,14 @@ export function listenForDeletions(client: Client, { bot, log }: { bot: Bot; log
       const one = { ids, controller, ended };
       watched.add(one);
       return {
-        /** Aborts when something that the answer needs is deleted. */
         signal: controller.signal,
-        /** One more message, thread or channel that it needs. */
         add(id: string) {
           ids.add(id);
           if (recent.includes(id)) controller.abort();
         },
-        /** It does not need one any more. */
         remove(id: string) {
           ids.delete(id);
         },
-        /** It is shown, or nobody waits for it. */
         end() {
           watched.delete(one);
           end();
@@ -119,10 +114,9 @@ export function deletedBy(
 }
 
 /**
- * Forgets channels that were deleted, or whose server removed Askwatch, while it was not running. Discord announces all
- * channels of a server, also those that Askwatch may not see, so it is asked about others only; one after another, since there may be
- * many direct conversations. Nothing is forgotten while a server is down. Never rejects. Source: Discord docs, "Channel
- * Visibility".
+ * Deletes the data of channels that disappeared while the program was not running. Discord announces all channels of servers,
+ * even invisible ones, so only the others need requests, one after another because there may be many. Does nothing while a
+ * server is down. Never rejects. Source: Discord docs, "Channel Visibility".
  */
 export async function forgetGone(
   client: Client,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type APIMessage, type Client, ComponentType, MessageFlags, Routes } from 'discord.js';
 import type { Logger } from 'pino';
+import { stateByButtons } from '../../bot/ask/answer-buttons.ts';
 import { createEncryption, type Encryption } from '../../bot/platform.ts';
-import { answerOfButton } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
@@ -10,9 +10,8 @@ import { isDeleted, isRefusal } from '../api/errors.ts';
 import { renderButtons } from '../render/render.ts';
 import { plain } from '../render/text.ts';
 import { withoutProgress } from './answer-pages.ts';
-import type { Conversations } from './conversations.ts';
+import type { MessageConversations } from './conversations.ts';
 
-/** Longest message. Source: Discord docs, "Create Message". */
 const MAX_MESSAGE = 2_000;
 
 /**
@@ -25,7 +24,7 @@ export interface FoundAt {
   token?: string;
 }
 
-/** The outcome of a search for the message under way; without `content` it could not be read. */
+/** Without `content` the message could not be read. */
 interface Found {
   isOver?: boolean;
   growing?: { id: string; content?: string };
@@ -35,14 +34,12 @@ interface Found {
 export const tokenEncryption = (botToken: string) =>
   createEncryption(botToken, 'askwatch discord interaction');
 
-/** Dependencies of `AnswerEnding`. */
 interface EndingOptions {
   client: Client;
   api: ChannelApi;
   botToken: string;
-  /** How long messages of an interaction are changed. */
   tokenLifeMs: number;
-  conversations(): Conversations | undefined;
+  conversations(): MessageConversations | undefined;
   log: Logger;
 }
 
@@ -69,7 +66,6 @@ export class AnswerEnding {
     else this.giveUp(at);
   }
 
-  /** Replies with the note alone, since no message of the answer is shown. */
   private async reply(interrupted: Interrupted, at: FoundAt) {
     const { id, invocation, note, person } = interrupted;
     const token = this.tokenOf(at, invocation, interrupted);
@@ -85,7 +81,7 @@ export class AnswerEnding {
     await this.noteInline(interrupted, at, posted.id);
   }
 
-  /** Discord knows messages of an interaction by no nonce: a follow-up that is repeated is there twice. */
+  /** Messages of an interaction have no nonce, so a repeated follow-up is posted twice. */
   private async replyToInteraction(interrupted: Interrupted, at: FoundAt, token: string) {
     // The reply to a press is the message with the button, which stays as it is.
     if (at.message === undefined) {
@@ -103,7 +99,7 @@ export class AnswerEnding {
     await this.options.client.rest.post(route, { auth: false, body });
   }
 
-  /** Puts the note under a message that one person sees, or that stands where the bot may not write, or over "thinking…". */
+  /** Adds the note to a private message, to one in a channel where the bot may not write, or to "thinking…". */
   private async endOfInteraction(interrupted: Interrupted, token: string, message = '@original') {
     const { id, note } = interrupted;
     const { rest } = this.options.client;
@@ -111,7 +107,7 @@ export class AnswerEnding {
     const shown = (await rest.get(route, { auth: false })) as APIMessage;
     const text = withoutProgress(shown.content);
     if (text.endsWith(lineOf(note))) return undefined;
-    if (isAbout(shown, id) && !isAbout(shown, id, { stops: true })) return undefined;
+    if (stateOf(shown, id) === 'ended') return undefined;
     const content = withNote(text, note) ?? `${text.slice(0, MAX_MESSAGE / 2)}…\n${lineOf(note)}`;
     const components = await buttonsOf(interrupted);
     const flags = MessageFlags.SuppressEmbeds;
@@ -119,7 +115,7 @@ export class AnswerEnding {
     return (await rest.patch(route, { auth: false, body })) as APIMessage;
   }
 
-  /** Ends an answer that is shown in regular messages, and remembered in `thread`. */
+  /** Ends an answer in regular messages. */
   private async endIn(interrupted: Interrupted, at: FoundAt, thread: string) {
     const { api } = this.options;
     const { id, note } = interrupted;
@@ -144,13 +140,12 @@ export class AnswerEnding {
     if (growing) ended = await endWithNote(growing);
     else {
       // The first message may still be on its way from before the restart: Discord takes one of the two, and returns it.
-      const posted = await post(pageNonce(id, 0));
-      ended = isAbout(posted, id, { stops: true }) ? await endWithNote(posted) : posted;
+      const posted = await post(pageNonce(id, '0'));
+      ended = stateOf(posted, id) === 'growing' ? await endWithNote(posted) : posted;
     }
     await this.noteInline(interrupted, at, ended.id);
   }
 
-  /** The message under way, as far as it may be read. */
   private async find(interrupted: Interrupted, at: FoundAt): Promise<Found> {
     try {
       return await this.read(interrupted, at);
@@ -164,25 +159,23 @@ export class AnswerEnding {
   private async read({ id, beganAtMs }: Interrupted, at: FoundAt): Promise<Found> {
     const { api } = this.options;
     const known = at.message === undefined ? undefined : await api.message(at.in, at.message);
-    if (known && isAbout(known, id, { stops: true })) return { growing: known };
-    // One may have been posted that was not noted.
-    const newer = (await api.recent(at.in)).filter(
-      (message) => isAbout(message, id) && isNotBefore(message, beganAtMs),
-    );
-    const growing = newer.find((message) => isAbout(message, id, { stops: true }));
+    if (known && stateOf(known, id) === 'growing') return { growing: known };
+    // A newer message may be posted and not noted.
+    const newer = (await api.recent(at.in)).filter((message) => isNotBefore(message, beganAtMs));
+    const growing = newer.find((message) => stateOf(message, id) === 'growing');
     if (growing) return { growing };
-    if (newer.length > 0 || (known && isAbout(known, id))) return { isOver: true };
-    return { growing: known };
+    const isOver = [...newer, ...(known ? [known] : [])].some((message) => stateOf(message, id));
+    return isOver ? { isOver } : { growing: known };
   }
 
-  /** Outside of a thread of its own, only the message connects to the conversation that remembers the question. */
+  /** Outside of threads, only the message leads to the conversation. */
   private async noteInline({ channel, thread }: Interrupted, at: FoundAt, message: string) {
     if (thread === undefined || at.in === thread) return;
     const place = { platform: 'discord', channel } as const;
     await this.options.conversations()?.addInline(at.in, message, { place, thread });
   }
 
-  /** The token of an interaction, while Discord takes more for it. */
+  /** `undefined` once Discord no longer accepts it. */
   private tokenOf({ token }: FoundAt, encryptedFor: string, { beganAtMs }: Interrupted) {
     if (token === undefined || Date.now() > beganAtMs + this.options.tokenLifeMs) return undefined;
     return this.tokens.decrypt(token, encryptedFor);
@@ -199,11 +192,10 @@ export class AnswerEnding {
   }
 }
 
-/** Buttons where a thread remembers the question. */
 const buttonsOf = async ({ private: only, thread, actionsIn }: Interrupted) =>
   renderButtons(only || thread === undefined ? [] : await actionsIn(thread));
 
-/** Place of an answer's newest message; if there is none, of its question. */
+/** The place of an answer's newest message, or of its question. */
 export const foundAt = ({
   channel,
   shown,
@@ -219,32 +211,21 @@ const isNotBefore = ({ timestamp }: APIMessage, beganAtMs: number): boolean =>
 
 const endNonce = (answer: string) => `end-${answer}`;
 
-/**
- * The nonce of a message of an answer, so that Discord posts it once if it is sent twice; `removed` counts the messages that
- * were removed before. At most 25 characters.
- */
-export function pageNonce(answer: string, index: number, removed = 0): string {
+/** The nonce of a message of an answer, so that Discord posts it once if it is sent twice. At most 25 characters. */
+export function pageNonce(answer: string, key: string): string {
   const seed = createHash('sha256').update(answer).digest('base64url').slice(0, 18);
-  return `${seed}-${index}${removed === 0 ? '' : `-${removed}`}`;
+  return `${seed}-${key}`;
 }
 
-/** Whether a button of it is about the answer, or stops it. */
-export function isAbout(
-  { components = [] }: APIMessage,
-  id: string,
-  { stops = false } = {},
-): boolean {
-  return components.some(
-    (row) =>
-      row.type === ComponentType.ActionRow &&
-      row.components.some((button) => {
-        const about = 'custom_id' in button ? answerOfButton(button.custom_id) : undefined;
-        return about?.answer === id && (!stops || about.stops);
-      }),
+function stateOf({ components = [] }: APIMessage, id: string) {
+  const buttons = components.flatMap((row) =>
+    row.type === ComponentType.ActionRow ? row.components : [],
   );
+  const ids = buttons.flatMap((button) => ('custom_id' in button ? [button.custom_id] : []));
+  return stateByButtons(ids, id);
 }
 
-/** What is shown, and the note under it; `undefined` where it does not fit. */
+/** Adds a note below; `undefined` if it doesn't fit. */
 export function withNote(content: string, note: string): string | undefined {
   const whole = content === '' ? lineOf(note) : `${content}\n${lineOf(note)}`;
   return whole.length > MAX_MESSAGE ? undefined : whole;

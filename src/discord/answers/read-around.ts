@@ -13,13 +13,13 @@ import type { ChannelApi } from '../api/channel-api.ts';
 import { isRefusal, reasonOf } from '../api/errors.ts';
 import type { MissingPermissions } from '../api/permissions.ts';
 
-/** Messages that Discord gives at once. Source: Discord docs, "Get Channel Messages". */
+/** Source: Discord docs, "Get Channel Messages". */
 const PAGE_SIZE = 100;
 
-/** Files and embeds of a message that are told. */
+/** Files and embeds of a message that are read. */
 const MAX_PARTS = 10;
 
-/** What people and apps say themselves; no joins, no pins. */
+/** Messages of people and apps, without joins and pins. */
 const SAID = new Set([
   MessageType.Default,
   MessageType.Reply,
@@ -42,7 +42,7 @@ export function createReadAround(options: {
 }) {
   const { api, botId, missingPermissions } = options;
 
-  /** The newest messages of a thread before one, newest first; with the message that it began under. */
+  /** The newest messages of a thread, newest first, with the message above the thread. */
   async function inThread(thread: string, question: string | undefined, limits: ReadLimits) {
     const found: APIMessage[] = [];
     let before = question;
@@ -62,7 +62,7 @@ export function createReadAround(options: {
     }
   }
 
-  /** A message, the one that it replies to, and so on. */
+  /** A message, the one it replies to, and so on. */
   async function chain(channel: string, from: string, { limit, signal }: ReadLimits) {
     const found: APIMessage[] = [];
     let next: string | undefined = from;
@@ -73,7 +73,7 @@ export function createReadAround(options: {
         next =
           message.type === MessageType.Reply ? message.message_reference?.message_id : undefined;
       } catch (error) {
-        // What it replies to in turn may be gone.
+        // A message further up may be gone.
         if (found.length === 0) throw error;
         break;
       }
@@ -119,7 +119,7 @@ export function createReadAround(options: {
   };
 }
 
-/** Whether nothing of a message came: it holds something, or it could not be posted. */
+/** True if Discord sent nothing of a message. */
 const isHidden = (message: APIMessage) =>
   message.content === '' &&
   message.attachments.length === 0 &&
@@ -134,7 +134,6 @@ const shownName = ({
   username,
 }: Pick<APIMessage['author'], 'global_name' | 'username'>) => global_name ?? username;
 
-/** A message of Discord's as the bot reads it. Pure. */
 export function writtenOf(message: APIMessage, botId: string): WrittenMessage {
   const { id, author, timestamp } = message;
   const files = filesOf(message);
@@ -148,7 +147,7 @@ export function writtenOf(message: APIMessage, botId: string): WrittenMessage {
   };
 }
 
-/** The files of a message, or of the messages that it forwards. */
+/** Includes files of forwarded messages. */
 const filesOf = ({ id, channel_id: channelId, attachments, message_snapshots }: APIMessage) =>
   [...attachments, ...(message_snapshots ?? []).flatMap(({ message }) => message.attachments)]
     .slice(0, MAX_PARTS)
@@ -156,11 +155,11 @@ const filesOf = ({ id, channel_id: channelId, attachments, message_snapshots }: 
       attachedFile({ ...one, name, contentType }, { id, channelId }),
     );
 
-/** The same, where Discord does not hide what it says. Pure. */
+/** `undefined` if Discord hides the message. */
 export const readableOf = (message: APIMessage, botId: string) =>
   message.author.id !== botId && isHidden(message) ? undefined : writtenOf(message, botId);
 
-/** What is read of a message, whether it came over REST or with an interaction. */
+/** The common fields of messages from REST and from interactions. */
 interface MessageText {
   content: string;
   embeds: Array<Pick<APIEmbed, 'title' | 'description' | 'fields'>>;
@@ -169,7 +168,7 @@ interface MessageText {
   message_snapshots?: Array<{ message: Pick<MessageText, 'content' | 'attachments'> }>;
 }
 
-/** What a message says: its text, or where it has none that of what it forwards and of its embeds, and the names of its files. */
+/** The text of a message, or of forwarded messages and embeds, and the names of its files. */
 export function textOf({
   content,
   embeds,

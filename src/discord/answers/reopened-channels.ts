@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
 import type { MissingPermissions } from '../api/permissions.ts';
 
-/** A channel or thread, or a server of which any channel is meant. */
+/** A channel or thread, or a server with all its channels. */
 type Changed = { channel: string } | { guild: string };
 
 /**

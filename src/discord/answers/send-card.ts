@@ -7,15 +7,12 @@ import { pictureOf } from '../render/chart-picture.ts';
 import { renderMessage } from '../render/render.ts';
 import { within, withoutMentions } from '../render/text.ts';
 
-/** A card as a message, with the picture of its chart. */
-type CardMessage = ReturnType<typeof renderMessage> & { files?: AttachmentBuilder[] };
+type CardReply = ReturnType<typeof renderMessage> & { files?: AttachmentBuilder[] };
 
-/** The same as plain data, as a channel takes it. */
 type PostedCard = ReturnType<typeof renderMessage> & { picture?: Picture };
 
 /** Source: Discord docs, "Attachment Object". */
 const MAX_DESCRIPTION = 1_024;
-
 const NAME = 'chart.png';
 
 /**
@@ -25,7 +22,7 @@ const NAME = 'chart.png';
 export async function sendCard<T>(
   card: Card,
   log: Logger,
-  send: (message: CardMessage) => Promise<T>,
+  send: (message: CardReply) => Promise<T>,
 ): Promise<T> {
   return await postCard(card, log, ({ picture, ...message }) => {
     if (!picture) return send(message);
@@ -34,7 +31,6 @@ export async function sendCard<T>(
   });
 }
 
-/** The same as a message of a channel. */
 export async function postCard<T>(
   card: Card,
   log: Logger,
@@ -51,7 +47,7 @@ export async function postCard<T>(
   }
 }
 
-/** An embed has one picture: further charts stay texts. */
+/** An embed has one image, so further charts stay text. */
 async function renderPictured(card: Card, log: Logger): Promise<PostedCard | undefined> {
   const chart = card.parts.find((part) => part.kind === 'chart');
   const data = chart && (await draw(chart, log));

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-answer.ts';
+import { everyMs, followAnswer, type GrowingAnswer, Screen } from '../../bot/ask/live-answer.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import type { Answer } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
@@ -10,25 +9,20 @@ import type { MissingPermissions } from '../api/permissions.ts';
 import { renderMessage } from '../render/render.ts';
 import { messagesOf } from './answer-pages.ts';
 import type { AnswerMessage, AnswerTarget } from './answer-target.ts';
-import type { Conversations } from './conversations.ts';
+import type { MessageConversations } from './conversations.ts';
 import type { Deletions } from './deletions.ts';
 import { pageNonce } from './end-answer.ts';
 
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
-
-/** Waits before the last view is tried again. */
 const RETRY_WAITS_MS = [1_000, 2_000, 4_000, 8_000];
 const MAX_RETRY_WAIT_MS = 60_000;
 
-/** What answers are shown with. */
 export interface AnswerContext {
-  conversations: Conversations;
+  conversations: MessageConversations;
   deletions: Deletions;
   missingPermissions: MissingPermissions;
-  /** Shortest time between two edits of an answer. */
   editIntervalMs: number;
-  /** Encrypts the token of an interaction so that it may be stored with an answer. */
   encryptToken: (token: string, answer: string) => string;
   log: Logger;
 }
@@ -42,15 +36,11 @@ export async function showAnswer(
     answer: Answer;
     thread: string | undefined;
     target: AnswerTarget;
-    /** Aborts when there is nothing left to show it in. */
+    /** Aborts when the place of the answer is gone. */
     gone?: AbortSignal;
-    /** Says why Discord did not take something. */
     explain?: (error: unknown) => string;
-    /** Called with each message as soon as it is there. */
     onMessage?: (message: string) => Promise<void>;
-    /** Called with each message that it takes away, before that. */
     onRemove?: (message: string) => void;
-    /** Called with each card below it as soon as that is there. */
     onCard?: (message: string) => Promise<void>;
   },
 ): Promise<void> {
@@ -75,15 +65,26 @@ export async function showAnswer(
         ...(target.token !== undefined && { token: encryptToken(target.token, answer.id) }),
       },
     });
-  const screen = createScreen(target, {
-    answer: answer.id,
-    async onAdd(message) {
-      await begin(message);
-      await onMessage?.(message);
+  const tried = new Set<string>();
+  const screen = new Screen<AnswerMessage>({
+    async post(message, key) {
+      const isRepeated = tried.has(key);
+      tried.add(key);
+      const id = await target.send(message, pageNonce(answer.id, key));
+      await begin(id);
+      await onMessage?.(id);
+      // Discord returns the message of the earlier try, as it was.
+      if (isRepeated) await target.edit(id, message);
+      return id;
     },
-    async onRemove(message, last) {
-      onRemove?.(message);
+    async edit(id, message) {
+      await target.edit(id, message);
+      return true;
+    },
+    async remove(id, last) {
+      onRemove?.(id);
       await begin(last);
+      await target.remove(id);
     },
   });
   await begin();
@@ -91,17 +92,17 @@ export async function showAnswer(
   async function showEnd(view: GrowingAnswer, note: string | undefined) {
     const messages = messagesOf(view, { note });
     try {
-      await retryUntilShown(() => screen(messages));
+      await retryUntilShown(() => screen.show(messages));
     } catch (error) {
       if (!isRefusal(error) || !messages.some(({ files }) => files)) throw error;
       log.warn({ err: error }, 'could not attach the files of an answer');
       const bare = messagesOf(view, { note, unattached: explain(error) });
-      await retryUntilShown(() => screen(bare));
+      await retryUntilShown(() => screen.show(bare));
     }
   }
   async function showCards(cards: readonly Card[]) {
     for (const [index, card] of cards.entries()) {
-      const nonce = pageNonce(`cards of ${answer.id}`, index);
+      const nonce = pageNonce(`cards of ${answer.id}`, `${index}`);
       try {
         const id = await retryUntilShown(() => target.sendCard(renderMessage(card), nonce));
         await onCard?.(id);
@@ -118,10 +119,10 @@ export async function showAnswer(
       actions: answer.actions,
       gone: controller.signal,
       async show(view) {
-        // What is looked at stands there for a while, and the text is still to come.
+        // A look-up may take a while, and the text follows.
         if (view.ended || view.text.trim() !== '') stopTyping();
         const note = outOfTime ? OUT_OF_TIME : undefined;
-        if (!view.end) return await screen(messagesOf(view));
+        if (!view.end) return await screen.show(messagesOf(view));
         await showEnd(view, note);
         await showCards(view.cards ?? []);
       },
@@ -142,28 +143,26 @@ export async function showAnswer(
   }
 }
 
-/** Is posted first, where the question is not to be seen otherwise. */
+/** A message before the answer, if the question isn't visible otherwise. */
 export interface Lead {
   content: string;
   nonce: string;
-  /** Is called when it is there. Never throws. */
+  /** Never throws. */
   onShown?: () => void;
 }
 
-/** Where an answer that a conversation remembers is shown. */
 interface Shown {
   target: AnswerTarget;
   place: Place;
-  /** The thread key under which it is remembered. */
+  /** The conversation's key. */
   key: string;
   lead?: Lead;
-  /** The channel or thread it is shown in. Where that is not the key, only a reply connects, so every message is noted. */
+  /** The channel or thread of the messages. If it isn't the key, each message is stored, since only a reply connects them. */
   shownIn: string;
-  /** Reports to whoever asked that the answer could not be shown, and why. */
   tell(content: string, error: unknown): Promise<unknown>;
 }
 
-/** Generates an answer and shows it in its conversation, or reports there that it could not be shown. */
+/** Shows an answer in its conversation, or reports that it could not be shown. */
 export async function showInConversation(
   context: AnswerContext,
   answer: Answer,
@@ -191,7 +190,7 @@ export async function showInConversation(
     const shown = { answer, thread: key, target, gone: watch.signal, explain };
     await showAnswer({ ...context, ...shown, onMessage, onRemove, onCard });
   } catch (error) {
-    // Somebody wanted it gone, which is no trouble.
+    // Someone deleted it, so the error is expected.
     const level = isDeleted(error) ? 'debug' : 'warn';
     log[level]({ err: error, channel: shownIn }, 'could not show an answer');
     answer.notShown?.();
@@ -204,53 +203,7 @@ export async function showInConversation(
 const OUT_OF_TIME =
   'Discord allows edits to this kind of answer for only 15 minutes, so it ends here.';
 
-/** Edits, posts and removes messages of an answer until the target shows the given ones; equal messages are left alone. */
-function createScreen(
-  target: AnswerTarget,
-  options: {
-    answer: string;
-    /** Called after a message was added. */
-    onAdd(message: string): Promise<void>;
-    /** Called before a message is removed, with the last message that stays. */
-    onRemove(message: string, last: string | undefined): Promise<void>;
-  },
-) {
-  const { answer, onAdd, onRemove } = options;
-  const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
-  /** Messages of which a send failed: it may have gone through, as it was at that time. */
-  const uncertain = new Set<number>();
-  /** How many were taken away. */
-  let removed = 0;
-
-  return async (messages: readonly AnswerMessage[]) => {
-    for (const [index, message] of messages.entries()) {
-      const there = shown[index];
-      if (there && isDeepStrictEqual(there.message, message)) continue;
-      if (there) {
-        await target.edit(there.id, message);
-        there.message = message;
-        continue;
-      }
-      const repeated = uncertain.has(index);
-      uncertain.add(index);
-      const id = await target.send(message, pageNonce(answer, index, removed));
-      shown[index] = { id, message: repeated ? undefined : message };
-      await onAdd(id);
-      if (!repeated) continue;
-      await target.edit(id, message);
-      shown[index] = { id, message };
-    }
-    for (let last = shown.at(-1); last && shown.length > messages.length; last = shown.at(-1)) {
-      shown.pop();
-      removed += 1;
-      uncertain.clear();
-      await onRemove(last.id, shown.at(-1)?.id);
-      await target.remove(last.id);
-    }
-  };
-}
-
-/** Tries until Discord takes it or refuses it for good, for about a quarter of a minute. */
+/** Retries for about 15 s, unless Discord refuses permanently. */
 export async function retryUntilShown<T>(show: () => Promise<T>): Promise<T> {
   for (const waitMs of RETRY_WAITS_MS) {
     try {
@@ -263,7 +216,7 @@ export async function retryUntilShown<T>(show: () => Promise<T>): Promise<T> {
   return await show();
 }
 
-/** Says "is typing" until the function it gives is called; `onGone` is called when there is nowhere to type any more. */
+/** Types until the returned function is called. Calls `onGone` if the channel is gone. */
 function keepTyping({ typing }: AnswerTarget, log: Logger, onGone: () => void): () => void {
   if (!typing) return () => {};
   const say = () => {

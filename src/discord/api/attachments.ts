@@ -3,10 +3,9 @@ import { FileError, GONE, type SharedFile, sharedFile } from '../../bot/shared/s
 import type { ChannelApi } from './channel-api.ts';
 import { isRefusal, reasonOf } from './errors.ts';
 
-/** Discord's own; what is elsewhere was not sent with a message. Source: Discord docs, "Reference", "CDN Formatting". */
+/** Files elsewhere don't belong to a message. Source: Discord docs, "Reference", "CDN Formatting". */
 const HOSTS = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
 
-/** The fields of discord.js's `Attachment` that are read here. */
 interface Attached {
   id: string;
   name: string;
@@ -15,7 +14,7 @@ interface Attached {
   url: string;
 }
 
-/** What somebody sent, in a message or beside a command; of the latter Discord tells the address only once. */
+/** A file in a message or next to a command. Discord sends a command's address only once. */
 export const attachedFile = (
   { id, name, contentType, size, url }: Attached,
   message?: { id: string; channelId: string },
@@ -26,9 +25,9 @@ export const attachedFile = (
   });
 
 /**
- * Streams what people sent, from Discord's own hosts and those of another address that is set for it. No token goes along: an
- * address is signed, and is good for a day. After that the message is read again, which has a new one. Source: Discord docs,
- * "Reference", "Signed Attachment CDN URLs".
+ * Streams files from Discord's hosts, or from the host of another configured address. The address is signed for a day and needs
+ * no token; after that the message is read again for a new one. Source: Discord docs, "Reference", "Signed Attachment CDN
+ * URLs".
  */
 export function createReadAttachment({ api, apiUrl }: { api: ChannelApi; apiUrl: string }) {
   const own = new URL(apiUrl);

@@ -24,16 +24,15 @@ const THREAD_RETRY_WAIT_MS = 1_000;
 /** A Discord id. Source: Discord docs, "Snowflakes". */
 export const SNOWFLAKE = /^\d{17,20}$/;
 
-/** Nothing a message says may ping, and a reply does not ping whom it answers. */
+/** Messages and replies ping nobody. */
 const NO_MENTIONS = { parse: [], replied_user: false };
 
-/** Whom a message may ping, by ids. */
 export interface Called {
   roles?: string[];
   users?: string[];
 }
 
-/** What Askwatch does in channels and threads, as plain calls: none of it needs a channel that discord.js has cached. */
+/** Calls for channels and threads that don't need discord.js's cache. */
 export type ChannelApi = ReturnType<typeof createChannelApi>;
 
 /**
@@ -52,7 +51,7 @@ export function createChannelApi(rest: REST, log: Logger) {
       const post = () => rest.post(Routes.channelMessages(channel), request);
       return (await inOpenThread(rest, channel, post)) as APIMessage;
     },
-    /** Posts a message as a reply; as one of its own where the bot may not read, and so not reply to, earlier messages. */
+    /** Posts a reply, or a plain message if the bot may not read earlier ones. */
     async reply(channel: string, to: string, message: NewMessage) {
       const message_reference = { message_id: to, fail_if_not_exists: false };
       try {
@@ -67,12 +66,11 @@ export function createChannelApi(rest: REST, log: Logger) {
       message: string,
       change: RESTPatchAPIChannelMessageJSONBody & { files?: TextFile[] },
     ) {
-      // Without the field an edit is read anew with Discord's default, which pings.
+      // Without this field an edit gets Discord's default, which pings.
       const request = requestWith({ ...change, allowed_mentions: NO_MENTIONS });
       const patch = () => rest.patch(Routes.channelMessage(channel, message), request);
       return (await inOpenThread(rest, channel, patch)) as APIMessage;
     },
-    /** The server that a channel is in, if it is in one. */
     async guildOf(channel: string) {
       const { guild_id } = (await rest.get(Routes.channel(channel))) as { guild_id?: string };
       return guild_id;
@@ -80,12 +78,11 @@ export function createChannelApi(rest: REST, log: Logger) {
     async delete(channel: string, message: string) {
       await rest.delete(Routes.channelMessage(channel, message));
     },
-    /** One message. */
     async message(channel: string, message: string, signal?: AbortSignal) {
       const request = signal && { signal };
       return (await rest.get(Routes.channelMessage(channel, message), request)) as APIMessage;
     },
-    /** The newest messages before one, or of all, newest first; none where the bot may not read them. */
+    /** The newest messages before one, newest first; none if the bot may not read them. */
     async page(
       channel: string,
       { before, limit, signal }: { before: string | undefined; limit: number; signal: AbortSignal },
@@ -93,22 +90,20 @@ export function createChannelApi(rest: REST, log: Logger) {
       const query = new URLSearchParams({ limit: String(limit), ...(before && { before }) });
       return (await rest.get(Routes.channelMessages(channel), { query, signal })) as APIMessage[];
     },
-    /** About how many messages a thread has; `undefined` where Discord does not say. */
     async messageCount(thread: string, signal: AbortSignal) {
       const channel = (await rest.get(Routes.channel(thread), { signal })) as APIChannel;
       return 'message_count' in channel ? channel.message_count : undefined;
     },
-    /** The newest messages, at most 100, newest first. */
+    /** Newest first. */
     async recent(channel: string) {
       const query = new URLSearchParams({ limit: '100' });
       return (await rest.get(Routes.channelMessages(channel), { query })) as APIMessage[];
     },
-    /** The channel a thread belongs to, if it has one. */
     async parentOf(thread: string) {
       const channel = (await rest.get(Routes.channel(thread))) as APIChannel;
       return ('parent_id' in channel ? channel.parent_id : undefined) ?? undefined;
     },
-    /** Shows "is typing" for ten seconds or until a message comes. */
+    /** Lasts ten seconds, or until a message comes. */
     async typing(channel: string) {
       await rest.post(Routes.channelTyping(channel));
     },
@@ -136,21 +131,18 @@ export function createChannelApi(rest: REST, log: Logger) {
   return api;
 }
 
-/** A text file under a message. */
 export interface TextFile {
   name: string;
   text: string;
 }
 
-/** A picture that an embed of a message shows. */
 export interface Picture {
   name: string;
   data: Buffer;
-  /** For whoever cannot see it. */
+  /** The text for screen readers. */
   description: string;
 }
 
-/** A message to be posted, and the files that go under it, or the picture that it shows. */
 type NewMessage = Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & {
   nonce: string;
   files?: TextFile[];

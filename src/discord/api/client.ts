@@ -18,35 +18,31 @@ import { makeRequest, withGate, withRateLimits, withTokenCheck } from './request
 import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
 
 /**
- * How long logging in may take until the next connection is there: refused gateways are tried again for ever by discord.js
- * itself. There may be several connections, one every 5 to 6.5 s. Source: @discordjs/ws 1.2, `SimpleIdentifyThrottler`.
+ * Time until the next connection is ready, since discord.js retries refused gateways forever. Several connections come one
+ * every 5 to 6.5 s. Source: @discordjs/ws 1.2, `SimpleIdentifyThrottler`.
  */
 const START_LIMIT_MS = 30_000;
 
-/** Until "ready" without servers that are down at Discord: while it lasts, interactions wait and die after 3 s. */
+/** "Ready" doesn't wait longer for servers that are down: until then interactions wait, and die after 3 s. */
 const GUILD_WAIT_MS = 1_500;
-
-/** A call to Discord that has no answer after so long is given up. */
 const REST_TIMEOUT_MS = 10_000;
 
-/** Waiting for a rate limit longer than this is the caller's to decide. */
+/** The caller decides about longer waits. */
 const MAX_RATE_LIMIT_WAIT_MS = 5_000;
 
-/** How long a reconnect under way may keep `disconnect`. */
+/** `disconnect` waits this long for a reconnect under way. */
 const RECONNECT_WAIT_MS = 2_000;
 
-/** Time limit for the connections to close: after a standstill or without a network, Discord doesn't acknowledge it. */
+/** After a standstill or without a network, Discord doesn't confirm the close. */
 const CLOSE_WAIT_MS = 1_000;
 
-/** What to do when Discord does not know the token. */
 export const TOKEN_REFUSED =
   'Discord rejected DISCORD_TOKEN. Copy a new token: discord.com/developers/applications → your application → Bot → Reset Token.';
 
-/** What to do when the intent is asked for and not given. */
 export const INTENT_REFUSED =
   'Discord refused an intent: DISCORD_MESSAGE_CONTENT is true, but Message Content Intent is off. Turn it on at discord.com/developers/applications → your application → Bot, or set DISCORD_MESSAGE_CONTENT=false.';
 
-/** Why Discord ends the connection for good, and what to change. Source: Discord docs, "Gateway Close Event Codes". */
+/** Advice by close code. Source: Discord docs, "Gateway Close Event Codes". */
 const CLOSED_FOR_GOOD: Partial<Record<number, string>> = {
   [GatewayCloseCodes.AuthenticationFailed]: TOKEN_REFUSED,
   [GatewayCloseCodes.DisallowedIntents]: INTENT_REFUSED,
@@ -54,15 +50,12 @@ const CLOSED_FOR_GOOD: Partial<Record<number, string>> = {
     'DISCORD_SHARDS is too low for the number of servers this bot is in. Unset it, or set it to auto.',
 };
 
-/** A client that is not logged in, with everything set that this program needs. */
 export function buildClient(options: {
   apiUrl: string;
   messageContent: boolean;
   shards?: Shards;
   limits?: PlatformLimits;
-  /** True while this process may show anything. */
   isHeld: () => boolean;
-  /** Tokens of interactions that were acknowledged and could not be stored. */
   unstored?: ReadonlySet<string>;
 }): Client {
   const { limits } = options;
@@ -86,7 +79,7 @@ export function buildClient(options: {
     rest: {
       api: options.apiUrl,
       timeout: REST_TIMEOUT_MS,
-      // Its retries come at once and post twice; ours wait and carry a nonce.
+      // Retries of discord.js would post twice; ours wait and carry a nonce.
       retries: 0,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
       makeRequest: withTokenCheck(limits ? withRateLimits(send, limits) : send, options.apiUrl),
@@ -94,7 +87,7 @@ export function buildClient(options: {
   });
 }
 
-/** Logs in and waits until messages and commands arrive. Throws `PlatformStartError`; the client is then used up. */
+/** Logs in and waits until messages and commands arrive. Throws `PlatformStartError`; then the client is used up. */
 export async function connect(
   client: Client,
   token: string,
@@ -151,7 +144,7 @@ function startError(error: unknown, closeCode: number | undefined, apiUrl: strin
   );
 }
 
-/** Writes down what the library reports; without a listener for errors the process would end. */
+/** Without a listener for errors the process would end. */
 export function logEvents(client: Client, log: Logger): void {
   client.on(Events.Error, (error) => log.error({ err: error }, 'discord.js reported an error'));
   client.on(Events.Warn, (warning) => log.warn({ warning }, 'discord.js reported a warning'));
@@ -182,7 +175,7 @@ export function guardPackets(client: Client, log: Logger): void {
   };
 }
 
-/** Reports once when the connection has ended for good, or the token is refused: nothing works from then on. */
+/** Reports once if the connection has ended permanently or the token is refused. */
 export function watchConnection(client: Client, onFatal: (error: Error) => void): void {
   let told = false;
   function end(sentence: string) {

@@ -21,17 +21,17 @@ import { shortened } from '../../bot/shared/text-format.ts';
 import { isRefusal, reasonOf } from './errors.ts';
 import { inviteLink } from './permissions.ts';
 
-/** Discord's limits. Source: Discord docs, "Application Commands". */
+/** Source: Discord docs, "Application Commands". */
 const MAX_DESCRIPTION = 100;
 const MAX_CHOICES = 25;
 
-/** Where a command can be used: in servers and direct messages. */
+/** Commands work in servers and direct messages. */
 const USABLE = {
   integration_types: [ApplicationIntegrationType.GuildInstall],
   contexts: [InteractionContextType.Guild, InteractionContextType.BotDM],
 };
 
-/** All that people find of the bot in Discord: the commands that they type, and what can be done with a message. Pure. */
+/** The typed commands, and the one in a message's menu. */
 export function discordCommands(
   commands: readonly Command[],
 ): RESTPostAPIApplicationCommandsJSONBody[] {
@@ -39,7 +39,7 @@ export function discordCommands(
   return [...typedCommands(commands), { type: ApplicationCommandType.Message, name, ...USABLE }];
 }
 
-/** The command table as Discord wants it: the first word is the command, a second word a subcommand. Pure. */
+/** The first word is the command, the second a subcommand. */
 export function typedCommands(
   commands: readonly Command[],
 ): RESTPostAPIChatInputApplicationCommandsJSONBody[] {
@@ -77,7 +77,7 @@ function bodyOf(name: string, family: readonly Command[]) {
   };
 }
 
-/** Discord refuses a command whose required options do not come first. */
+/** Discord requires that required options come first. */
 function optionsOf(command: Command): APIApplicationCommandBasicOption[] {
   // A form asks for what a command with one is not given.
   const fields = fieldsOf(command).map((field) =>
@@ -96,7 +96,7 @@ function optionOf(field: Field): APIApplicationCommandBasicOption {
     return {
       type: ApplicationCommandOptionType.Integer,
       ...common,
-      // What zod gives for "any whole number" is no limit a person should read.
+      // zod's limits for "any whole number" mean nothing to people.
       ...(isLimit(field.min) ? { min_value: field.min } : {}),
       ...(isLimit(field.max) ? { max_value: field.max } : {}),
     };
@@ -117,7 +117,7 @@ const isLimit = (value: number | undefined): value is number =>
 
 type Declared = RESTPostAPIApplicationCommandsJSONBody;
 
-/** More servers than this, and looking through all of them for leftovers would delay everything else. */
+/** A search through more servers would delay everything else. */
 const MAX_GUILDS_SEARCHED = 20;
 
 /**
@@ -148,7 +148,7 @@ export async function registerCommands(
   }
 }
 
-/** In the other scope commands of the same names are removed, since Discord would show both. */
+/** Removes commands of the same names in the other scope, since Discord would show both. */
 async function register(
   { rest, guilds }: Client,
   applicationId: string,
@@ -178,11 +178,10 @@ async function register(
   );
 }
 
-/** Whether Discord has exactly these commands; its own additions, such as ids, do not count. Pure. */
+/** Ignores Discord's own additions, such as ids. */
 const areSame = (registered: readonly object[], declared: readonly object[]) =>
   isDeepStrictEqual(registered.map(essence).sort(), declared.map(essence).sort());
 
-/** What we declare of a command, in one order, with Discord's defaults left out. */
 const ESSENTIAL = [
   'type',
   'name',
@@ -202,7 +201,7 @@ function essence(command: object): string {
   return JSON.stringify(command, (key, value: unknown) => {
     if (Array.isArray(value) && value.length === 0) return undefined;
     if (['required', 'autocomplete'].includes(key) && value === false) return undefined;
-    // As Discord has it for commands of messages.
+    // Discord returns it for message commands.
     if (key === 'description' && value === '') return undefined;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const given = value as Record<string, unknown>;

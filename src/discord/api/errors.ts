@@ -1,10 +1,10 @@
 import { DiscordAPIError, HTTPError, RateLimitError, RESTJSONErrorCodes } from 'discord.js';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 
-/** How long to wait before editing an old message again. Source: Discord docs, JSON error code 30046. */
+/** Before an old message is edited again. Source: Discord docs, JSON error code 30046. */
 const OLD_EDIT_WAIT_MS = 20_000;
 
-/** What whoever runs the server can do about a refusal, by Discord's error code. */
+/** Advice for people by Discord's error code. */
 const REMEDIES: Partial<Record<number | string, string>> = {
   [RESTJSONErrorCodes.UnknownChannel]:
     'The channel doesn’t exist or was deleted. Check the id, or remove it from ALERT_CHANNELS.',
@@ -21,7 +21,7 @@ const REMEDIES: Partial<Record<number | string, string>> = {
     'The thread is locked. Unlock it, or continue in a new thread.',
 };
 
-/** Whether Discord said no for good: repeating the same request cannot help. */
+/** True if Discord refused permanently, so a repeated request can't help. */
 export function isRefusal(error: unknown): error is DiscordAPIError {
   return (
     error instanceof DiscordAPIError &&
@@ -34,27 +34,23 @@ export function isRefusal(error: unknown): error is DiscordAPIError {
   );
 }
 
-/** Whether Discord answered with one of these codes. */
 export const hasCode = (
   error: unknown,
   ...codes: ReadonlyArray<number | string>
 ): error is DiscordAPIError => error instanceof DiscordAPIError && codes.includes(error.code);
 
-/** Whether Discord found something wrong with what was sent, not with where. */
+/** True if Discord rejected the content, not the place. */
 export const isInvalidForm = (error: unknown) =>
   hasCode(error, RESTJSONErrorCodes.InvalidFormBodyOrContentType);
 
-/** Whether the channel or thread is gone, and nobody can see anything there any more. */
 export const isGone = (error: unknown) => hasCode(error, RESTJSONErrorCodes.UnknownChannel);
 
-/** Whether what was to be changed, or where it was to be shown, was deleted. */
 export const isDeleted = (error: unknown) =>
   hasCode(error, RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownMessage);
 
-/** Discord says so of a reply only inside the text. */
+/** For a reply Discord says so only in the text. */
 const UNKNOWN_REFERENCE = 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE';
 
-/** How long Discord asked to wait, or `undefined` when it did not say. */
 export function retryAfterMs(error: unknown): number | undefined {
   if (error instanceof RateLimitError) return error.timeToReset;
   return hasCode(error, RESTJSONErrorCodes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached)
@@ -62,7 +58,7 @@ export function retryAfterMs(error: unknown): number | undefined {
     : undefined;
 }
 
-/** Refusals that are about the channel, or Askwatch in it, and not about a message: people can open it to Askwatch. */
+/** Refusals about the channel, or Askwatch in it, not about a message: people can open the channel. */
 const CHANNEL_CLOSED: Array<number | string> = [
   RESTJSONErrorCodes.UnknownChannel,
   RESTJSONErrorCodes.UnknownGuild,
@@ -74,14 +70,14 @@ const CHANNEL_CLOSED: Array<number | string> = [
   RESTJSONErrorCodes.ThreadLocked,
 ];
 
-/** Refusals that a permission would mend. */
+/** A permission would fix these. */
 const LACKING: Array<number | string> = [
   RESTJSONErrorCodes.MissingAccess,
   RESTJSONErrorCodes.MissingPermissions,
   RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory,
 ];
 
-/** One sentence or two on why a call failed; `lack` says which permissions are missing where it was made, if any is. */
+/** Why a call failed; `lack` names the missing permissions, if there are any. */
 export function reasonOf(error: unknown, lack?: string): string {
   if (isRefusal(error)) {
     if (lack !== undefined && LACKING.includes(error.code)) return lack;
@@ -98,7 +94,6 @@ export function reasonOf(error: unknown, lack?: string): string {
   return `Could not reach Discord: ${error instanceof Error ? error.message : String(error)}.`;
 }
 
-/** What went wrong with a message to a channel, as the bot understands it. */
 export function deliveryError(error: unknown, channel: string, lack?: string): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const waitMs = retryAfterMs(error);

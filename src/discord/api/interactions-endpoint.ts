@@ -1,19 +1,15 @@
 import { type APIApplication, type REST, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 
-/**
- * What to do when interactions go to a web address instead of the gateway; nothing else tells of it. Source: Discord docs,
- * "Receiving and Responding": the two ways exclude each other.
- */
+/** Nothing else reveals it. Source: Discord docs, "Receiving and Responding": the two ways exclude each other. */
 export const INTERACTIONS_ENDPOINT_SET =
   'Discord sends commands and button presses to the application’s Interactions Endpoint URL, so Askwatch doesn’t get them. Clear that URL at discord.com/developers/applications → your application → General Information.';
 
-/** Whether Discord sends this application's interactions elsewhere. Pure. */
 export const hasInteractionsEndpoint = ({
   interactions_endpoint_url: url,
 }: APIApplication): boolean => typeof url === 'string' && url !== '';
 
-/** Looks it up, and warns; no when Discord does not tell, as messages can be answered all the same. */
+/** Warns if the URL is set. False if Discord doesn't say, since messages work in any case. */
 export async function warnOfInteractionsEndpoint(rest: REST, log: Logger): Promise<boolean> {
   try {
     const application = (await rest.get(Routes.currentApplication())) as APIApplication;

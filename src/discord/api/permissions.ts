@@ -9,7 +9,7 @@ import {
 } from 'discord.js';
 import { withoutMentions } from '../render/text.ts';
 
-/** As the settings of a channel call it; those of a server say View Channels. */
+/** A channel's settings say "View Channel", a server's "View Channels". */
 const shownName = (name: PermissionName) =>
   name === 'ViewChannel' ? 'View Channel' : PERMISSIONS[name].shown;
 
@@ -37,7 +37,7 @@ export function createMissingPermissions(client: Client): MissingPermissions {
   };
 }
 
-/** What Askwatch may do in a server, by Discord's names, as its pages show them, and what for. It asks for nothing else. */
+/** All permissions of Askwatch in a server: Discord's names, the labels in its settings, and their purpose. */
 export const PERMISSIONS = {
   ViewChannel: { shown: 'View Channels', use: 'sees the channel and questions in it' },
   SendMessages: {
@@ -63,13 +63,13 @@ export type PermissionName = keyof typeof PERMISSIONS;
 
 export const PERMISSION_NAMES = Object.keys(PERMISSIONS) as PermissionName[];
 
-/** Without these an answer comes, but in the channel. */
+/** Without these, answers are posted in the channel. */
 export const FOR_THREADS: readonly PermissionName[] = [
   'CreatePublicThreads',
   'SendMessagesInThreads',
 ];
 
-/** What showing cards and answers takes in a channel, without threads, and in a thread that is there. */
+/** Needed for cards and answers in a channel, and in a thread. */
 const IN_CHANNEL = PERMISSION_NAMES.filter((name) => !FOR_THREADS.includes(name));
 export const IN_THREAD = PERMISSION_NAMES.filter(
   (name) => name !== 'SendMessages' && name !== 'CreatePublicThreads',
@@ -86,8 +86,8 @@ export function inviteLink(applicationId: string, guildId?: string): string {
 }
 
 /**
- * What a member of a server may do in a channel, from what Discord's REST API gives without a gateway.
- * Source: Discord docs, "Permissions", "Permission Overwrites".
+ * A member's permissions in a channel from the REST API, without a gateway. Source: Discord docs, "Permissions", "Permission
+ * Overwrites".
  */
 export function permissionsIn(
   overwrites: readonly APIOverwrite[],

@@ -42,7 +42,7 @@ export function withGate(
 
 const NOT_HELD = 'This process no longer speaks for Askwatch.';
 
-/** First responses to an interaction that show no message. Source: Discord docs, "Interaction Callback Type". */
+/** Source: Discord docs, "Interaction Callback Type". */
 const ACKNOWLEDGEMENTS: readonly number[] = [
   InteractionResponseType.DeferredChannelMessageWithSource,
   InteractionResponseType.DeferredMessageUpdate,
@@ -61,20 +61,18 @@ function shows(url: string, { method = 'GET', body }: Parameters<MakeRequest>[1]
   return !ACKNOWLEDGEMENTS.includes(Number(type));
 }
 
-/** The token of the interaction that an address is about. */
 function tokenIn(url: string): string {
   const [major, , token = ''] = pathOf(url);
   return major === 'webhooks' ? decodeURIComponent(token) : '';
 }
 
-/** The parts of an address of Discord's API, from the kind of thing that it is about on. */
 const pathOf = (url: string): string[] =>
   new URL(url).pathname.replace(/^.*\/v\d+\//, '').split('/');
 
-/** Every call that carries the bot's token; interactions have limits of their own. */
+/** All requests with the bot's token; interactions have their own limits. */
 const GLOBAL = 'global';
 
-/** Every call from here: it is not Discord that refuses, but what stands before it. */
+/** All requests: a proxy in front of Discord refused. */
 const ALL = 'all';
 
 /**
@@ -106,24 +104,20 @@ function scopeOf(headers: Headers): typeof GLOBAL | typeof ALL | undefined {
   return headers.get('x-ratelimit-scope') === null ? ALL : undefined;
 }
 
-/** `Retry-After` is rounded up to whole seconds; the same wait may be given exactly beside it. */
+/** `Retry-After` is rounded up to seconds; the other header may be exact. */
 function waitMsOf(headers: Headers): number {
   const wait = Number(headers.get('retry-after'));
   const exact = Number(headers.get('x-ratelimit-reset-after'));
   return 1_000 * (exact > 0 && Math.ceil(exact) === wait ? exact : wait);
 }
 
-/**
- * What Discord counts together: calls of one method that differ in no more than which message, thread or member they are
- * about.
- */
+/** Discord counts requests together if they differ only in a message, thread or member. */
 function kindOf(url: string, method: string): string {
   const [major, id, ...more] = pathOf(url);
   const minor = more.map((part) => (/^\d{16,20}$/.test(part) ? ':id' : part));
   return `${method} ${[major, id, ...minor].join('/')}`;
 }
 
-/** As Discord writes it of calls of one kind. */
 function refusal(waitMs: number): Answer {
   const seconds = waitMs / 1_000;
   const body = { message: 'You are being rate limited.', retry_after: seconds, global: false };
@@ -141,20 +135,19 @@ function refusal(waitMs: number): Answer {
   return response as Answer;
 }
 
-/** Asking whether the token is taken may hold up no more than one call to Discord may. */
 const CHECK_TIMEOUT_MS = 10_000;
 
 /**
- * Sends requests as `send` does, and does not take the first 401 for an answer: Discord is asked whether it takes the token,
- * and if so the request, of which nothing was done, is sent again. A 401 comes back only with a token that is refused
- * twice. Throws what `send` throws, and an error of its own where Discord does not say.
- * Source: @discordjs/rest 2.6 forgets its token after a single 401, and every later call fails.
+ * Confirms a 401 before it counts: if Discord still accepts the token, the request is sent again, since the first one did
+ * nothing. Throws the errors of `send`, and its own if Discord doesn't say.
+ *
+ * Source: @discordjs/rest 2.6 forgets its token after a single 401, and every later request fails.
  */
 export function withTokenCheck(send: MakeRequest, apiUrl: string): MakeRequest {
   const address = `${apiUrl}/v${DefaultRestOptions.version}/gateway/bot`;
   let checking: Promise<number> | undefined;
 
-  /** The status of a call that needs nothing but the token; one at a time, however many were refused. */
+  /** One request at a time, however many 401s there are. */
   function check(authorization: string): Promise<number> {
     async function ask() {
       const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
@@ -177,7 +170,7 @@ export function withTokenCheck(send: MakeRequest, apiUrl: string): MakeRequest {
     if (first.status !== 401 || authorization === null) return first;
     const status = await check(authorization);
     if (status === 401) return first;
-    // Its connection is free again once it is read.
+    // Reading the answer frees its connection.
     await first.arrayBuffer();
     if (status >= 400) throw new Error(`Could not check the token after a 401: status ${status}`);
     const second = await send(url, init);

@@ -12,19 +12,14 @@ import type { Person } from '../../bot/shared/place.ts';
 import { hasCode } from './errors.ts';
 import type { Interaction } from './interaction.ts';
 
-/** What people may do beyond talking. */
 export type Rights = Required<Pick<Person, 'mayManage' | 'channelOf' | 'isIn' | 'community'>>;
 
-/** What whoever made an interaction or wrote a message may do. Discord is asked for what came with neither, when that is needed. */
+/** The rights of the person behind an interaction or message. Discord is asked only if neither contains them. */
 export type RightsOf = (source: Interaction | Message) => Rights;
 
-/** How long it is believed how somebody stands in a server. */
+/** Members are remembered for this long. */
 const KEEP_MS = 30_000;
-
-/** Of how many people that is kept. */
 const MAX_KEPT = 1_000;
-
-/** Servers that are asked about one person. */
 const MAX_ASKED = 20;
 
 const IN_SERVER: Person['community'] & {} = { name: 'this server' };
@@ -34,14 +29,13 @@ const OUTSIDE: Person['community'] & {} = {
 };
 
 /**
- * Who manages a server manages the bot in it, and a channel is managed by those who manage it or the server. Alone with the
- * bot it is one's own place, but there is no server: what all share is then managed by those who manage a server in which
- * the bot is, too. So it is where a server is named that the bot is not in.
+ * Server managers manage the bot, and channel managers their channel. In direct messages people manage their own conversation,
+ * and shared things if they manage a server with the bot. The same holds for a server without the bot.
  */
 export function createRights(client: Client, { log }: { log: Logger }): RightsOf {
   const known = new Map<string, { member: Promise<GuildMember | undefined>; atMs: number }>();
 
-  /** Source: Discord docs, "Get Guild Member", which takes no privileged intent. */
+  /** Needs no privileged intent. Source: Discord docs, "Get Guild Member". */
   function memberOf(guild: Guild, user: string): Promise<GuildMember | undefined> {
     const key = `${guild.id} ${user}`;
     const kept = known.get(key);
@@ -64,7 +58,7 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
     return member;
   }
 
-  /** Servers of the bot, those where somebody was seen first: a person is in few, the bot may be in thousands. */
+  /** Servers where the person was seen come first, since the bot may be in thousands. */
   function serversFor(user: string): Guild[] {
     const all = [...client.guilds.cache.filter(({ available }) => available).values()];
     const seen = (guild: Guild) => guild.ownerId === user || guild.members.cache.has(user);
@@ -79,7 +73,6 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
     return false;
   }
 
-  /** A role belongs to one server. */
   async function hasRole(user: string, role: string): Promise<boolean> {
     const guild = client.guilds.cache.find(({ roles }) => roles.cache.has(role));
     const member = guild && (await memberOf(guild, user));
@@ -88,7 +81,7 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
 
   return (source) => {
     const { user, member, here } = standingOf(source);
-    // Of a server that the bot is not in, only what comes with the interaction is known.
+    // For a server without the bot, only the interaction's data is known.
     if (member instanceof GuildMember) {
       return {
         mayManage: async (over) => (over === 'place' ? managesIn(here()) : managesServer(member)),
@@ -101,7 +94,7 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
     return {
       mayManage: async (over) =>
         over === 'place' ? isDirect || managesIn(here()) : await managesAServer(user),
-      // Of no server it is known that it is theirs.
+      // No server is known to be theirs.
       channelOf: async () => undefined,
       isIn: (role) => hasRole(user, role),
       community: OUTSIDE,
@@ -109,9 +102,6 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
   };
 }
 
-/**
- * Who sent it, as a member of the server if it was in one, who may be forgotten later, and what they may do in its channel.
- */
 function standingOf(source: Interaction | Message) {
   if (!('author' in source)) {
     const { user, member, memberPermissions } = source;
@@ -123,11 +113,10 @@ function standingOf(source: Interaction | Message) {
   return { user: author.id, member, here };
 }
 
-/** Of a server that is away the roles are not known, and discord.js fails for want of them. */
+/** While a server is down, its roles are unknown and discord.js throws. */
 const managesServer = (member: GuildMember) =>
   member.guild.available && managesIn(member.permissions);
 
-/** A channel of the server of a member, which they may see. */
 async function channelIn(member: GuildMember, id: string) {
   if (!member.guild.available) return undefined;
   const channel = member.guild.channels.cache.get(id);
@@ -139,7 +128,6 @@ async function channelIn(member: GuildMember, id: string) {
 const isInRole = (member: GuildMember, role: string) =>
   member.guild.available && member.roles.cache.has(role);
 
-/** Whether somebody with these permissions looks after the server or the channel. */
 function managesIn(permissions: Readonly<PermissionsBitField> | null): boolean {
   // Administrators have every permission.
   const { ManageGuild, ManageChannels } = PermissionFlagsBits;

@@ -8,10 +8,9 @@ import {
 } from 'discord.js';
 import { type Finding, ok, problem, warning } from '../../bot/shared/finding.ts';
 
-/** How many connections share the servers: as many as Discord recommends, or so many. */
+/** The number of connections that share the servers; `auto` is Discord's recommendation. */
 export type Shards = 'auto' | number;
 
-/** As discord.js wants it. */
 export const shardOptions = (shards: Shards) =>
   shards === 'auto' ? { shards } : { shardCount: shards };
 
@@ -49,7 +48,6 @@ export function allSettled(client: Client): Promise<void> {
   });
 }
 
-/** Why not all connections came, as far as some did. */
 export function howManyCame({ ws }: Client): string | undefined {
   const came = ws.shards.filter(({ status }) => status === Status.Ready).size;
   return came === 0
@@ -57,7 +55,7 @@ export function howManyCame({ ws }: Client): string | undefined {
     : `Only ${came} of ${ws.shards.size} connections to Discord came up`;
 }
 
-/** Whether the connections that are set go with what Discord recommends, and may be made today. Pure. */
+/** Compares the configured connections with Discord's recommendation and today's limit. */
 export function checkShards(shards: Shards, told: APIGatewayBotInfo): Finding {
   const check = 'Discord shards';
   const { remaining, reset_after: resetAfterMs } = told.session_start_limit;

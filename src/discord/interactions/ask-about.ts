@@ -31,13 +31,13 @@ import {
 import { formFor } from './open-form.ts';
 import { deferReply, showCard } from './slash-commands.ts';
 
-/** Opens the form that asks about a message, which comes with the choice, also without the privileged intent. */
+/** The message comes with the interaction, even without the privileged intent. */
 export async function handleAskAbout(
   handling: Handling<MessageContextMenuCommandInteraction>,
 ): Promise<void> {
   const { interaction, chosen } = handling;
   const about = quotedOf(interaction.targetMessage);
-  chosen.keep(interaction.user.id, about);
+  chosen.keep(`${interaction.user.id} ${about.id}`, about);
   const opened = await formFor(handling, askAboutCommand, {}, about);
   await acknowledged(handling, askAboutCommand.name, () =>
     'form' in opened
@@ -76,7 +76,6 @@ function quotedOf(message: Message): QuotedMessage & { id: string } {
   };
 }
 
-/** Asks what the form about a message says. */
 export async function handleAboutForm(
   handling: Handling<SubmittedForm>,
   message: string,
@@ -88,7 +87,8 @@ export async function handleAboutForm(
     acknowledge: () => deferReply(interaction, true),
     findWhere: async () => ({
       ...(await whereOf(handling, message)),
-      about: chosen.of(interaction.user.id, message) ?? (await readAgain(handling, message)),
+      about:
+        chosen.get(`${interaction.user.id} ${message}`) ?? (await readAgain(handling, message)),
     }),
   });
   if (!outcome) return;
@@ -99,7 +99,7 @@ export async function handleAboutForm(
   else await answerUnder(handling, reply, { ...where, message });
 }
 
-/** A message that was chosen before a restart; `undefined` where Discord hides what it says. */
+/** A message chosen before a restart; `undefined` if Discord hides it. */
 async function readAgain(
   { api, interaction, log }: Handling,
   id: string,
@@ -116,7 +116,7 @@ async function readAgain(
   }
 }
 
-/** The conversation of a message: that of its thread, or the one that it belongs to or begins. */
+/** The conversation of the message's thread, or the one that the message belongs to or begins. */
 async function whereOf(handling: Handling, message: string) {
   const { interaction, conversations } = handling;
   const thread = threadOf(interaction);
@@ -131,7 +131,7 @@ async function whereOf(handling: Handling, message: string) {
   return { place, thread: known ?? message, around };
 }
 
-/** Shows question and answer in the thread of a message or in one under it; where there can be none, as a reply to it. */
+/** Answers in the message's thread, in a new one, or as a reply. */
 async function answerUnder(
   handling: Handling,
   answer: Answer,
@@ -146,7 +146,7 @@ async function answerUnder(
     interaction.deleteReply().catch((error: unknown) => {
       log.debug({ err: error }, 'could not delete the placeholder of an answer');
     });
-  // What follows would take its place, and one person alone would see it.
+  // Otherwise the next message would replace it, visible to one person.
   if (!mayPost) await thinkingOver();
   await showInConversation(handling, answer, {
     target: mayPost

@@ -7,7 +7,7 @@ import type { InteractionContext } from './interaction-context.ts';
 const MAX_CHOICES = 25;
 const MAX_LENGTH = 100;
 
-/** Offers what goes with what somebody types; it can be too late for that, as after a reconnect. */
+/** Suggestions may be too late, such as after a reconnect. */
 export async function handleAutocomplete(
   { bot, log }: InteractionContext,
   typing: AutocompleteInteraction,
@@ -21,7 +21,6 @@ export async function handleAutocomplete(
   }
 }
 
-/** Suggestions as Discord takes them. Pure. */
 export function choicesOf(
   suggestions: readonly Suggestion[],
 ): Array<{ name: string; value: string }> {

@@ -28,7 +28,6 @@ import {
 } from './interactions.ts';
 import { inTime } from './open-form.ts';
 
-/** A press of a button, and what it is handled with. */
 type Pressed = Handling<ButtonInteraction>;
 
 /**
@@ -72,7 +71,7 @@ async function acknowledgementOf(
   return () => press.showModal(form);
 }
 
-/** Nothing can be under a message that one person sees: a press of its buttons is like a slash command typed there. */
+/** Handles a press in a private message like a slash command, since nothing can be under such a message. */
 async function handlePrivate(pressed: Pressed, asked: Asked) {
   const { interaction: press } = pressed;
   const outcome = await dispatch(pressed, { ...asked, findWhere: () => hereIn(pressed) });
@@ -109,7 +108,7 @@ async function show(
   }
 }
 
-/** Shows a card in place of the message with the button, where the reply wants that and Discord lets us, else by itself. */
+/** Replaces the message with the button if the reply wants it and Discord allows it. */
 async function showCard(
   { interaction: press, log }: Pressed,
   { card, private: only, inPlace }: Extract<Reply, { kind: 'card' }>,
@@ -128,9 +127,9 @@ async function showCard(
 }
 
 /**
- * The conversation of a button under a card is the one under its message, which knows the incident; in a direct
- * conversation, where nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
- * That of a button under an answer, or under a card below one, is the one that remembers the answer.
+ * The conversation of a button. Under a card it is the one under the message, which knows the incident, also in direct
+ * messages. In a thread it is the thread's, unless alerts are posted there. Under an answer or a card below it, it is the
+ * answer's.
  */
 async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
   const { interaction: press, conversations } = pressed;
@@ -150,8 +149,8 @@ async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
 }
 
 /**
- * Nobody sees what a press asks, so the answer begins with it, and with who pressed. A conversation in the open channel
- * goes on there.
+ * Others don't see the question of a press, so the answer begins with it and the person's name. An open conversation stays in
+ * the channel.
  */
 async function answerBelow(
   pressed: Pressed,
@@ -171,7 +170,7 @@ async function answerBelow(
   await answerOpenly(pressed, answer, { place, thread, key, lead });
 }
 
-/** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
+/** Removes the buttons of the answer above. Never throws: buttons that stay are refused when someone presses them. */
 async function markEarlier({ interaction: press, log }: Pressed, { earlier }: Answer) {
   if (!earlier) return;
   const { note, actions } = earlier;

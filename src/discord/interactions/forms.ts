@@ -12,7 +12,7 @@ import { acknowledged } from './interactions.ts';
 import { formFor } from './open-form.ts';
 import { carryOut } from './slash-commands.ts';
 
-/** Opens a form again, as it was filled in; as it first was when that is no longer known. */
+/** Opens a form with its earlier values, if they are still known. */
 export async function openAgain(
   handling: Handling<ButtonInteraction>,
   { of, draft = '', ...carried }: Record<string, string>,
@@ -23,7 +23,7 @@ export async function openAgain(
     log.debug({ customId: press.customId }, 'ignored a button for an unknown form');
     return;
   }
-  const opened = await formFor(handling, command, { ...drafts.of(draft), ...carried });
+  const opened = await formFor(handling, command, { ...drafts.get(draft), ...carried });
   await acknowledged(handling, command.name, () =>
     'form' in opened
       ? press.showModal(opened.form)
@@ -31,7 +31,7 @@ export async function openAgain(
   );
 }
 
-/** Does what a filled form asks for, or tells whoever sent it what is wrong, with a button that opens it again. */
+/** Carries out a submitted form. If it is wrong, the sender learns why, with a button that opens it again. */
 export async function handleForm(
   context: InteractionContext,
   sent: ModalSubmitInteraction,
@@ -60,22 +60,21 @@ export async function handleForm(
     await acknowledged(handling, command.name, () => sent.reply({ ...message, flags }));
     return;
   }
-  // What a button opened changes nothing that others see.
+  // A form opened by a button changes nothing that others see.
   const ephemeral = command.form?.carried !== undefined;
   await carryOut(handling, {
     command: command.name,
     values,
     ephemeral,
-    // What only the sender sees and is not good is something to mend.
+    // A rejected form can be opened again; only the sender sees that card.
     changed: (card, only) => (only && card.tone !== 'good' ? mendable(card) : card),
   });
 }
 
-/** Gives a card the button that opens the form again, as it was filled in. */
 const mending =
   ({ drafts }: InteractionContext, command: Command, values: Record<string, string>) =>
   (card: Card): Card => {
-    const again = { of: command.name, draft: drafts.keep(values), ...carriedIn(command, values) };
+    const again = { of: command.name, draft: drafts.add(values), ...carriedIn(command, values) };
     const action = { label: 'Reopen the form', command: FORM, values: again };
     return { ...card, actions: [...(card.actions ?? []), action] };
   };
@@ -87,7 +86,7 @@ const commandWithForm = (
 
 const isPlaced = (sent: ModalSubmitInteraction): sent is SubmittedForm => sent.channelId !== null;
 
-/** What was filled in, by the names of inputs that the command has. */
+/** The values of the command's inputs. */
 function valuesOf({ fields }: ModalSubmitInteraction, command: Command): Record<string, string> {
   return Object.fromEntries(
     fieldsOf(command).flatMap(({ name }) => {

@@ -3,23 +3,20 @@ import type { AnswerContext } from '../answers/show-answer.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import type { Interaction } from '../api/interaction.ts';
 import type { RightsOf } from '../api/rights.ts';
-import type { ChosenMessages } from './chosen-messages.ts';
-import type { Drafts } from './drafts.ts';
+import type { ChosenMessages, Drafts } from './remembered.ts';
 
-/** What the handlers of commands, buttons, forms and messages share. */
+/** Shared by the handlers of commands, buttons, forms and messages. */
 export interface InteractionContext extends AnswerContext {
   bot: Bot;
   api: ChannelApi;
   drafts: Drafts;
   chosen: ChosenMessages;
   rightsOf: RightsOf;
-  /** How long messages that belong to an interaction are changed and added to. */
   tokenLifeMs: number;
-  /** Tokens of interactions that were acknowledged and could not be stored: only this process can tell their people. */
+  /** Tokens of acknowledged interactions that could not be stored, so only this process can reply. */
   unstored: Set<string>;
 }
 
-/** An interaction, and what it is handled with. */
 export interface Handling<T extends Interaction = Interaction> extends InteractionContext {
   interaction: T;
 }

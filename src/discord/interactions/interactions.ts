@@ -39,16 +39,14 @@ export async function acknowledged(
   }
 }
 
-/** Age at which an interaction is acknowledged at the latest: Discord takes that for 3 s. */
+/** Discord accepts an acknowledgement for 3 s. */
 const ACKNOWLEDGE_BY_MS = 2_000;
 
-/** The request in an interaction, and the call that acknowledges it to Discord. */
 export interface Asked {
   request: Extract<Invocation['request'], { command: string }>;
   acknowledge: () => Promise<unknown>;
 }
 
-/** The conversation that an interaction belongs to, if it belongs to one. */
 interface Where {
   place?: Place;
   thread?: string;
@@ -108,7 +106,6 @@ export async function dispatch<W extends Where>(
   }
 }
 
-/** Where what people wrote around an interaction stands. */
 const aroundOf = ({ channel, channelId }: Interaction): Around | undefined =>
   channel?.isThread() ? { thread: channelId } : undefined;
 
@@ -119,34 +116,32 @@ const originOf = ({ encryptToken, interaction }: Handling, invocation: string) =
     ...(interaction.isButton() && { message: interaction.message.id }),
   }) satisfies FoundAt;
 
-/** Whether one person sees the message whose button was pressed. */
+/** True if only one person sees the message with the button. */
 export const isPrivate = ({ message }: ButtonInteraction): boolean =>
   message.flags.has(MessageFlags.Ephemeral);
 
-/** Who made an interaction, and what they may do. */
 export function personOf({ rightsOf, interaction }: Handling): Person {
   return { id: interaction.user.id, name: nameOf(interaction), ...rightsOf(interaction) };
 }
 
-/** A thread belongs to its channel; a direct conversation is a channel and a thread at once. */
+/** A thread belongs to its channel. A direct conversation is channel and thread. */
 export function placeOf({ channel, channelId }: Interaction): Place {
   const parent = channel?.isThread() ? channel.parentId : undefined;
   return { platform: 'discord', channel: parent ?? channelId };
 }
 
-/** The thread or direct conversation it was made in; `undefined` in the middle of a channel. */
+/** `undefined` outside of threads. */
 export function threadOf(interaction: Interaction): string | undefined {
   const { channel, channelId } = interaction;
   return !interaction.inGuild() || channel?.isThread() ? channelId : undefined;
 }
 
-/** The conversation of the thread or direct conversation it was made in, if it was made in one. */
 export async function hereIn(handling: Handling): Promise<{ thread?: string }> {
   const thread = threadOf(handling.interaction);
   return thread === undefined ? {} : { thread: await conversationIn(handling, thread) };
 }
 
-/** The conversation of a thread or direct conversation; below a line of ours it is that of the alert above the line. */
+/** The conversation of a thread or direct message. Below a line under an alert it is the alert's. */
 export async function conversationIn(
   { conversations, interaction }: Handling,
   thread: string,
@@ -160,7 +155,7 @@ export function nameOf({ member, user }: Interaction): string {
   return member?.nick ?? user.displayName;
 }
 
-/** Shows an answer to whoever made the interaction only; no thread remembers it. */
+/** Shows an answer to this person only. No thread remembers it. */
 export async function answerPrivately(
   handling: Handling,
   answer: Answer,
@@ -214,7 +209,7 @@ export async function answerWithQuestion(
   handling: Handling,
   answer: Answer,
   options: {
-    /** The key of the conversation it was asked in. */
+    /** The conversation's key. */
     known: string | undefined;
     showQuestion(line: { content: string; flags: MessageFlags.SuppressEmbeds }): Promise<{
       id: string;
@@ -243,7 +238,7 @@ export async function answerWithQuestion(
   await answerOpenly(handling, answer, { place, thread, key });
 }
 
-/** Shows a text to whoever made the interaction only, as far as Discord lets us. */
+/** Shows a text to this person only, if Discord allows it. */
 export async function sendEphemeral(
   { log, interaction }: Handling,
   content: string,
@@ -255,7 +250,7 @@ export async function sendEphemeral(
   }
 }
 
-/** Opens the thread under a message, or finds it; `undefined` where the bot may not. */
+/** `undefined` if the bot may not open threads. */
 export async function threadUnder(
   { api, interaction }: Handling,
   message: string,
@@ -267,7 +262,6 @@ export async function threadUnder(
   return may ? await api.openThread(interaction.channelId, message, question) : undefined;
 }
 
-/** Whether the bot may write in a thread there. */
 export function mayWriteIn(interaction: Interaction): boolean {
   if (!interaction.inGuild()) return true;
   return interaction.appPermissions.has([

@@ -13,18 +13,15 @@ import { renderMessage } from '../render/render.ts';
 import { questionLine } from '../render/text.ts';
 import type { InteractionContext } from './interaction-context.ts';
 
-/** Where a message was written, and the conversation it goes on with. */
-interface Where {
+interface MessagePlace {
   place: Place;
-  /** The conversation's key, if it is known already. */
   thread: string | undefined;
-  /** The message under which a thread is to show the answer; absent where it is shown in the channel itself. */
+  /** The message above the answer's thread; absent if the answer is shown in the channel. */
   above?: string;
-  /** Where what people wrote around it stands. */
+  /** The messages around it that may be read. */
   around?: Around;
 }
 
-/** A message, and what it is handled with. */
 interface Heard extends InteractionContext {
   message: Message;
 }
@@ -47,7 +44,7 @@ export async function handleMessage(heard: Heard): Promise<void> {
   const files = message.attachments.map((one) => attachedFile(one, message));
   const { around } = where;
   const words = questionOf(message, me);
-  // Who mentions the bot below a message, and says no more, asks about that.
+  // A mention without text below a message is a question about that message.
   const isAbout = message.content !== '' && around?.repliesTo !== undefined;
   const unsaid = files.length > 0 ? WITHOUT_WORDS : isAbout ? QUESTION_ABOUT : '';
   const question = words || unsaid;
@@ -98,12 +95,12 @@ async function isInConversation({ message, api, conversations }: Heard): Promise
   return (await conversations.of(place, channelId)) !== undefined;
 }
 
-/** A thread belongs to its channel. Of one that was archived when the bot connected, discord.js knows only the id. */
+/** discord.js knows only the id of a thread that was archived when the bot connected. */
 async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel): Promise<Place> {
   return { platform: 'discord', channel: parentId ?? (await api.parentOf(id)) ?? id };
 }
 
-async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
+async function whereOf({ message, api, conversations }: Heard): Promise<MessagePlace> {
   const { channel, channelId } = message;
   const place: Place = { platform: 'discord', channel: channelId };
   const answered = message.type === MessageType.Reply ? message.reference?.messageId : undefined;
@@ -131,14 +128,14 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
   if (above !== undefined || answered === undefined) {
     return { place, thread: above, above: above ?? message.id };
   }
-  // Somebody asks about what somebody else wrote.
+  // A question about another person's message.
   const around = { question: message.id, ...repliesTo(answered) };
   return { place, thread: undefined, above: message.id, around };
 }
 
 const repliesTo = (message: string | undefined) => message !== undefined && { repliesTo: message };
 
-async function answerMessage(heard: Heard, where: Where, answer: Answer) {
+async function answerMessage(heard: Heard, where: MessagePlace, answer: Answer) {
   const { message, api } = heard;
   const { above } = where;
   const thread =
@@ -157,14 +154,14 @@ async function answerMessage(heard: Heard, where: Where, answer: Answer) {
     key,
     ...(repeats ? { lead } : {}),
     shownIn,
-    // Whoever deletes an answer in everybody's view is not answered in everybody's view.
+    // An answer that someone deleted gets no public error.
     tell: async (content, error) => {
       if (!isDeleted(error)) await sendText(heard, content);
     },
   });
 }
 
-/** False if the cached permissions rule it out; without them Discord decides. */
+/** Without cached permissions, Discord decides. */
 function mayOpenThread({ channel, client }: Message): boolean {
   if (channel.isDMBased()) return false;
   const mine = channel.permissionsFor(client.user);
@@ -180,7 +177,7 @@ async function sendText({ message, api }: Heard, content: string): Promise<void>
   await api.reply(message.channelId, message.id, { content, nonce: `t${message.id}` });
 }
 
-/** The text without the bot's own mention, and with names where Discord writes ids. */
+/** Removes the bot's mention, and replaces ids by names. */
 function questionOf(message: Message, me: string): string {
   return message.content
     .replace(/<@[!&]?(\d{17,20})>/g, (mention, id: string) => {

@@ -7,12 +7,12 @@ import { type FormAbout, isShowable, renderForm } from '../render/render-form.ts
 import type { Handling } from './interaction-context.ts';
 import { personOf, placeOf } from './interactions.ts';
 
-/** Half of the three seconds in which a form must be there. Source: Discord docs, "Receiving and Responding". */
+/** Half of the three seconds in which a form must open. Source: Discord docs, "Receiving and Responding". */
 const BEGIN_LIMIT_MS = 1_500;
 
 const isEmpty = (value: unknown) => String(value ?? '').trim() === '';
 
-/** Whether a command that was typed with these values is one to show a form for: it is bare, or lacks what it needs. Pure. */
+/** True for a command that is bare or lacks a required value. */
 export function wantsForm(command: Command, values: Record<string, unknown>): boolean {
   const fields = fieldsOf(command);
   const empty = fields.filter(({ name }) => isEmpty(values[name]));
@@ -22,7 +22,7 @@ export function wantsForm(command: Command, values: Record<string, unknown>): bo
   );
 }
 
-/** A command's form for whoever made an interaction, with these values in it; a card says why there is none. Never throws. */
+/** A command's form with these values, or a card that says why there is none. Never throws. */
 export async function formFor(
   handling: Handling,
   command: Command,
@@ -39,7 +39,7 @@ export async function formFor(
   return { form: renderForm(command, values, begin, about) };
 }
 
-/** What a form begins with; `undefined` when that comes too late for one. */
+/** `undefined` if it takes too long for a form. */
 export const inTime = <T>(opening: Promise<T>) => orLate(opening, BEGIN_LIMIT_MS);
 
 const noForm = ({ name }: Command, why: string) => {

@@ -20,10 +20,8 @@ import {
 } from './interactions.ts';
 import { formFor, wantsForm } from './open-form.ts';
 
-/** A slash command or a filled form that Discord knows we have: it shows "thinking…" until the reply comes. */
 type Deferred = ChatInputCommandInteraction | SubmittedForm;
 
-/** Answers one slash command. */
 export async function handleSlashCommand(
   handling: Handling<ChatInputCommandInteraction>,
 ): Promise<void> {
@@ -31,7 +29,7 @@ export async function handleSlashCommand(
   const { command, values } = requestOf(interaction);
   const wanted = bot.commands.find((one) => one.name === command && wantsForm(one, values));
   const opened = wanted && (await formFor(handling, wanted, values));
-  // Whoever gets no form gets the reply of the bare command.
+  // Without a form, the bare command replies.
   if (opened && 'form' in opened) {
     // A form can be nothing but the first response.
     await acknowledged(handling, command, () => interaction.showModal(opened.form));
@@ -40,20 +38,19 @@ export async function handleSlashCommand(
   await carryOut(handling, { command, values, ephemeral: values.private === true });
 }
 
-/** Shows "thinking…", to one person if `ephemeral`. */
 export function deferReply(interaction: Deferred, ephemeral: boolean): Promise<unknown> {
   // The acknowledgement may have been sent by another client, which leaves this object unchanged.
   interaction.ephemeral = ephemeral;
   return interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
 }
 
-/** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */
+/** Runs the command and shows its reply; `changed` may adjust a card. */
 export async function carryOut(
   handling: Handling<Deferred>,
   asked: {
     command: string;
     values: Record<string, unknown>;
-    /** Whether "thinking…" is shown to one person. */
+    /** True if one person sees "thinking…". */
     ephemeral: boolean;
     changed?: (card: Card, only: boolean) => Card;
   },
@@ -82,7 +79,6 @@ export async function carryOut(
   }
 }
 
-/** The command's full name and its values, subcommands taken apart. */
 function requestOf({ commandName, options }: ChatInputCommandInteraction) {
   const subcommand = options.getSubcommand(false);
   const given: readonly CommandInteractionOption[] =
@@ -98,8 +94,8 @@ function requestOf({ commandName, options }: ChatInputCommandInteraction) {
 }
 
 /**
- * Whether others see a reply is settled when it is deferred. A private card after a public deferral therefore comes as
- * a message of its own, and only once "thinking…" is gone: Discord would put it in that place, for all to see.
+ * A deferral decides if others see the reply. So a private card after a public deferral is a message of its own, sent once
+ * "thinking…" is gone; otherwise Discord would put it in that place, visible to all.
  */
 export async function showCard(
   { log, interaction }: Handling<Deferred>,

@@ -7,7 +7,7 @@ import {
   momentLabel,
 } from '../../bot/shared/chart-layout.ts';
 
-/** As wide as Discord shows a picture of an embed, drawn twice as fine for sharp screens. */
+/** The width of an embed's picture, drawn with twice the pixels for sharp screens. */
 const BOX: ChartBox = { width: 520, height: 200, left: 58, right: 14, top: 16, bottom: 30 };
 const ZOOM = 2;
 
@@ -30,7 +30,7 @@ const FONT = {
 };
 const { resolve } = createRequire(import.meta.url);
 
-/** What the font has for certain. */
+/** Characters that every font has. */
 const KNOWN = /^[\x20-\x7e]*$/;
 
 /** An outage narrower than this has no room for its word. */
@@ -48,8 +48,8 @@ interface Label {
 }
 
 /**
- * The chart as a picture, in PNG. Nothing of it is a text of anybody's: numbers, clocks or days in UTC or the chart's zone, and the word "down".
- * Throws when the library or the font is missing on this machine, or a unit has characters that the font may lack.
+ * Draws the chart as a PNG. It contains only numbers, times in UTC or the chart's zone, and the word "down". Throws if the
+ * library or the font is missing, or if a unit has characters that the font may lack.
  */
 export async function pictureOf(chart: Chart): Promise<Buffer> {
   const svg = svgOf(chart);
@@ -115,7 +115,7 @@ function axisLabels({ values, times }: ChartLayout, chart: Chart): Label[] {
   return [
     ...values.map(({ y: at, label }): Label => ({ text: label, y: at + 4.5, ...right })),
     ...clocks,
-    // What a zone is called may have characters that the font lacks; the card names it.
+    // A zone's name may have characters that the font lacks; the card shows it.
     ...(chart.zone === undefined ? [{ text: 'UTC', y, ...right }] : []),
   ];
 }

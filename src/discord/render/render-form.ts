@@ -22,7 +22,7 @@ const MAX_TEXT = 4_000;
 /** The command word of the buttons that open a form, and of the forms themselves. */
 export const FORM = 'form';
 
-/** Whether what stands in a form at first has room in one of Discord's. */
+/** False if the initial text is longer than Discord allows. */
 export const isShowable = ({ values = {} }: FormBegin) =>
   Object.values(values).every((value) => value.length <= MAX_TEXT);
 
@@ -79,7 +79,7 @@ function inputsOf(command: Command, values: Record<string, unknown>, begin: Form
   const shown = choices.flatMap((choice) => formFields(command, { [decides]: choice }));
   const counted = new Map<string, number>();
   for (const { name } of shown) counted.set(name, (counted.get(name) ?? 0) + 1);
-  // What every choice asks for goes first, and then in the order in which the command names its inputs.
+  // Inputs of every choice first, then the command's order.
   const rank = (name: string) =>
     counted.get(name) === choices.length ? -1 : fields.findIndex((field) => field.name === name);
   const names = [...counted.keys()].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_INPUTS);

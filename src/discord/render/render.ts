@@ -55,7 +55,7 @@ const MAX_CELL = 40;
 /** Less room than this is not worth beginning a part in. */
 const MIN_PART = 40;
 
-/** A card as a message. It always says which buttons there are, so that an edit takes away those of an earlier card. Pure. */
+/** Buttons are always included, so that an edit removes those of an earlier card. */
 export function renderMessage(card: Card) {
   return {
     embeds: [renderEmbed(card)],

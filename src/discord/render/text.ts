@@ -1,9 +1,9 @@
 import { splitInstants } from '../../bot/shared/text-format.ts';
 
 /**
- * What makes a mention: `@everyone`, `@here`, `<@…>` of users and roles, and links into Discord itself, to channels, commands
- * and pages. Pings are off with every message; this takes away their look, too, so that no text can pretend to speak of
- * somebody, or offer a command. Source: Discord docs, "Message Formatting".
+ * Mentions: `@everyone`, `@here`, `<@…>` of users and roles, and links to channels, commands and pages in Discord. All pings
+ * are off already; this also removes their look, so that no text can pretend to be one. Source: Discord docs, "Message
+ * Formatting".
  */
 const MENTION =
   /@(?=everyone|here)|<(?=@|#\d{17,20}>|\/[^<>\n]{1,100}:\d{17,20}>|id:[a-z-]{1,40}>)/g;

@@ -20,7 +20,7 @@ import {
 } from '../render/render-answer.ts';
 import type { AgentSession } from './agent.ts';
 import type { ShowCard } from './charts.ts';
-import { createEditedAnswer } from './edited-answer.ts';
+import { EditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
 import type { ShowEphemeral } from './ephemeral.ts';
 import { cardId, streamNoteOf } from './shown-messages.ts';
@@ -30,30 +30,27 @@ import type { UserInput } from './user-input.ts';
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
 const PRIVATE_LIMIT = 9_000;
 
-/** What answers are shown with. */
 export interface AnswerShowing extends Omit<ThisShowing, 'onLeft'> {
-  /** Counts something as under way besides an answer that is shown. */
+  /** Tracks work after the answer's end. */
   hold(turn: Promise<void>): void;
 }
 
-/** What one answer is shown with. */
 interface ThisShowing extends StreamShowing {
   documents: Documents;
   showCard: ShowCard;
 }
 
-/** Where an answer goes, and the newest message there. */
-interface Place {
+interface AnswerThread {
   channel: string;
   thread: string;
   newest: string;
 }
 
 /**
- * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. A question
- * that nobody else saw is shown first. In direct conversations it is streamed, where Slack takes the app for an agent.
- * Resolves when the end of the answer and its cards are shown. Throws what Slack answered when a message cannot be shown for
- * good.
+ * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question, which is posted
+ * first. In direct conversations it is streamed if Slack accepts the app as an agent.
+ *
+ * Resolves when the end of the answer and its cards are shown. Throws Slack's error if a message can't be shown.
  */
 export async function showAnswer(
   answer: Answer,
@@ -82,7 +79,7 @@ export async function showAnswer(
   }
 }
 
-async function showAt(place: Place, answer: Answer, input: UserInput, showing: ThisShowing) {
+async function showAt(place: AnswerThread, answer: Answer, input: UserInput, showing: ThisShowing) {
   const { channel, thread } = place;
   const { question } = answer;
   // Only direct conversations: elsewhere a stream is seen by one person until it ends (agentconnect-md/agentconnect issue 1494).
@@ -97,7 +94,7 @@ async function showAt(place: Place, answer: Answer, input: UserInput, showing: T
   }
 }
 
-/** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
+/** Removes the buttons of the answer above. Never throws: buttons that stay are refused when someone presses them. */
 async function markEarlier(
   { earlier }: Answer,
   { channel, pressed }: UserInput,
@@ -114,7 +111,11 @@ async function markEarlier(
   }
 }
 
-async function showQuestion(answer: Answer, input: UserInput, messages: Messages): Promise<Place> {
+async function showQuestion(
+  answer: Answer,
+  input: UserInput,
+  messages: Messages,
+): Promise<AnswerThread> {
   const { channel, ts: asked } = input;
   const { id, person, thread } = input.invocation;
   if (thread !== undefined && asked !== undefined) return { channel, thread, newest: asked };
@@ -128,7 +129,12 @@ async function showQuestion(answer: Answer, input: UserInput, messages: Messages
  * Shows that an answer begins, and lets that message grow. In a crowd there is none at first: what is posted for so many
  * could not be changed again in time.
  */
-async function editAnswer(answer: Answer, input: UserInput, place: Place, showing: ThisShowing) {
+async function editAnswer(
+  answer: Answer,
+  input: UserInput,
+  place: AnswerThread,
+  showing: ThisShowing,
+) {
   const { messages, edits } = showing;
   const { channel, thread } = place;
   const { id } = input.invocation;
@@ -137,10 +143,10 @@ async function editAnswer(answer: Answer, input: UserInput, place: Place, showin
     const first = renderThinking(answer.actions);
     const shown = edits.isCrowded()
       ? []
-      : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
-    const edit = createEditedAnswer(showing, { to: { channel, thread }, id, shown });
+      : [{ id: await messages.post({ channel, thread }, first, `${id}/0`), message: first }];
+    const edit = new EditedAnswer(showing, { to: { channel, thread }, id, shown });
     await follow(answer, input, place, showing, {
-      turn: edit.turn,
+      turn: (ended) => edit.turn(ended),
       show: ({ text, ended: _ended, ...view }) =>
         edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view }),
     });
@@ -152,14 +158,14 @@ async function editAnswer(answer: Answer, input: UserInput, place: Place, showin
 async function streamAnswer(
   answer: Answer,
   input: UserInput,
-  place: Place,
+  place: AnswerThread,
   showing: ThisShowing,
   session: AgentSession,
 ) {
   const { channel, thread, newest } = place;
   const { id, person } = input.invocation;
   const pages: string[] = [];
-  const note = () => answer.begin({ thread, shown: streamNoteOf({ after: newest, pages }) });
+  const note = () => answer.begin({ thread, shown: streamNoteOf(newest, pages) });
   await note();
   const streamed = createStreamedAnswer(showing, {
     target: { channel, thread, person: person.id, after: newest },
@@ -179,22 +185,22 @@ async function streamAnswer(
   });
 }
 
-/** Shows the answer as it grows, and its document and cards below its end; should there be nobody to read it, it is ended. */
+/** Shows the growing answer, then its document and cards. The answer ends early if nobody can read it any more. */
 async function follow(
   answer: Answer,
   { invocation }: UserInput,
-  { channel, thread }: Place,
+  { channel, thread }: AnswerThread,
   { messages, documents, showCard, log }: ThisShowing,
   how: { turn: ViewTurn; show(view: GrowingAnswer): Promise<void> },
 ): Promise<void> {
   const gone = new AbortController();
 
-  /** Nobody would read it where nothing may be posted. */
+  /** In a channel where the bot may not post, a note is useless. */
   function onRefused(error: unknown) {
     if (readFailure(error).kind !== 'refused') throw error;
   }
 
-  /** Where Slack does not take it, says so, and what to do. */
+  /** If Slack refuses the file, a note says so and what to do. */
   async function shareDocument(document: AnswerDocument) {
     const id = cardId(invocation.id, 'document');
     try {
@@ -227,7 +233,7 @@ async function follow(
   });
 }
 
-/** Shows the cards below an answer, in their order. One that Slack never takes is left out; else throws what Slack answered. */
+/** Shows the cards below an answer in order. A card that Slack refuses is left out; throws other errors of Slack. */
 async function showCards(
   cards: readonly Card[] = [],
   { channel, showCard, log }: Pick<ThisShowing, 'showCard' | 'log'> & { channel: string },
@@ -244,7 +250,7 @@ async function showCards(
   }
 }
 
-/** Shows an answer and its cards to the asker only, once it is complete: such messages cannot be changed. */
+/** Shows an answer and its cards to the asker only, once it is complete: such messages can't be edited. */
 export async function showEphemeralAnswer(
   answer: Answer,
   { channel }: UserInput,

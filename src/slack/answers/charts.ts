@@ -5,16 +5,12 @@ import { readFailure } from '../api/call-failure.ts';
 import type { Content } from '../render/blocks.ts';
 import { renderCard } from '../render/render-card.ts';
 
-/** How long a workspace that refused a chart is shown texts; then it is tried again, since Slack brings charts to all. */
+/** After a refused chart a workspace gets text for this long, since Slack is rolling out charts. */
 const REMEMBERED_MS = 60 * 60_000;
 
-/** Shows a card by what sends it. */
 export type ShowCard = ReturnType<typeof createShowCard>;
 
-/**
- * Shows cards with their charts where a workspace takes them, and with their texts where it does not: sends the card, and
- * once more, without charts, when Slack refuses its blocks. Throws what `send` throws.
- */
+/** Sends cards with charts; if Slack refuses the blocks, again without them. Throws the errors of `send`. */
 export function createShowCard(log: Logger) {
   let refusedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -26,7 +22,7 @@ export function createShowCard(log: Logger) {
     } catch (error) {
       if (!areBlocksRefused(error)) throw error;
       const sent = await send(renderCard(withoutCharts(card)));
-      // Only now it is known that it was the chart.
+      // Only now is it certain that the chart was the problem.
       refusedUntilMs = performance.now() + REMEMBERED_MS;
       log.info('the workspace does not support Slack charts yet; showing them as text for an hour');
       return sent;
@@ -34,7 +30,7 @@ export function createShowCard(log: Logger) {
   };
 }
 
-/** The Web API names it as its error, a response address in the body of an HTTP error. */
+/** The Web API reports the code as its error, a response address in the body of an HTTP error. */
 function areBlocksRefused(error: unknown): boolean {
   if (error instanceof webApi.WebAPIHTTPError) return String(error.body).includes('invalid_blocks');
   return readFailure(error).code === 'invalid_blocks';

@@ -2,11 +2,9 @@ import type { Dispatch } from '../../bot/commands/dispatch.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import type { Reply } from '../../bot/shared/invocation.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
-import type { Messages } from '../api/messages.ts';
 import type { Respond } from '../api/response-url.ts';
 import { renderNote } from '../render/render-answer.ts';
 import { type AnswerShowing, showAnswer, showEphemeralAnswer } from './answer.ts';
-import { createShowCard } from './charts.ts';
 import {
   addressOf,
   createShowEphemeral,
@@ -16,24 +14,21 @@ import {
 } from './ephemeral.ts';
 import type { UserInput } from './user-input.ts';
 
-/** Who waits to know whether an input is stored. */
+/** The acknowledgement of an input, which waits until the input is stored. */
 interface Hearing {
   comesAgain: boolean;
-  /** Counts when it is called first. */
+  /** Only the first call counts. */
   heard(isStored: boolean): void;
 }
 
-/** What people ask, on its way to the bot and back. */
 export function createConversation(options: {
-  showing: Omit<AnswerShowing, 'hold' | 'showCard'>;
-  messages: Messages;
+  showing: Omit<AnswerShowing, 'hold'>;
   respond: Respond;
-  /** Is called with every failed call, since it may mean that the bot's access ended. */
+  /** Called with each error, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }) {
-  const { showing, messages, respond, checkAccess } = options;
-  const { log } = showing;
-  const showCard = createShowCard(log);
+  const { showing, respond, checkAccess } = options;
+  const { messages, showCard, log } = showing;
   const underWay = new Set<Promise<void>>();
 
   async function show(answer: Reply, input: UserInput, showEphemeral: ShowEphemeral) {
@@ -44,19 +39,19 @@ export function createConversation(options: {
       else await showCardToAll(answer.card, input);
       return;
     }
-    const all = { ...showing, hold, showCard };
+    const all = { ...showing, hold };
     if (answer.private) await showEphemeralAnswer(answer, input, all, showEphemeral);
     else await showAnswer(answer, input, all);
   }
 
-  /** Puts a card in the place of the one whose button was pressed. Never throws; false where that is not to be changed. */
+  /** Replaces the card whose button was pressed. Never throws; false if that message must stay. */
   async function showInPlace(
     { card, private: isPrivate }: { card: Card; private: boolean },
     { invocation, channel, pressed, responseUrl }: UserInput,
   ): Promise<boolean> {
     try {
       if (pressed) {
-        // Everybody sees that message.
+        // Everyone sees that message.
         if (isPrivate) return false;
         await showCard(card, (content) => messages.update(channel, pressed.ts, content, 'end'));
         return true;
@@ -96,7 +91,7 @@ export function createConversation(options: {
         isStored = true;
         hearing.heard(true);
       });
-      // Whoever hears it next shows what comes of it.
+      // The next delivery of the same input shows its reply.
       if (!isStored && hearing.comesAgain) return hearing.heard(false);
       await show(answer, input, showEphemeral);
       hearing.heard(true);
@@ -106,7 +101,7 @@ export function createConversation(options: {
     }
   }
 
-  /** Tells the person that the reply could not be shown. Never throws. */
+  /** Never throws. */
   async function tell(error: unknown, { channel }: UserInput, showEphemeral: ShowEphemeral) {
     log.warn({ err: error, channel }, 'could not show a reply');
     await checkAccess(error);
@@ -130,9 +125,8 @@ export function createConversation(options: {
      */
     answer: (dispatch: Dispatch, input: UserInput, { comesAgain = false } = {}) =>
       new Promise<boolean>((heard) => hold(converse(dispatch, input, { comesAgain, heard }))),
-    /** Counts other work, which never throws, as a reply under way. */
+    /** Tracks other work, which never throws. */
     track: hold,
-    /** Resolves when every reply under way is shown. */
     async drained() {
       while (underWay.size > 0) await Promise.all(underWay);
     },

@@ -15,13 +15,12 @@ import { OVER } from './streamed-answer.ts';
 
 const BELOW = context('The full answer is below.');
 
-/** Ends in a channel what a restart left, which came from this origin. Throws what the `WebClient` throws. */
+/** Ends an answer that a restart interrupted. Throws the errors of the `WebClient`. */
 export type EndAnswer = (channel: string, left: Interrupted, origin: Origin) => Promise<void>;
 
 /**
- * Ends answers of an earlier process in a workspace. What they show is read back from Slack, where a message under way has
- * the button that stops it, or is a stream. Where nobody else saw anything, only the person who asked is shown the note. All of
- * it waits out Slack's limits.
+ * Ends answers of an earlier process, by what Slack shows: the message under way has the Stop button or is a stream. If nobody
+ * else saw anything, only the person who asked gets the note. Waits for Slack's limits.
  */
 export function createEndAnswer(options: {
   shownMessages: ShownMessages;
@@ -32,12 +31,12 @@ export function createEndAnswer(options: {
 }): EndAnswer {
   const { shownMessages, messages, streams, agent, respond } = options;
 
+  /** False if the stream was over: Slack ends each by itself after some minutes. */
   async function endStream(channel: string, ts: string, blocks: types.KnownBlock[]) {
     try {
       await streams.abandon({ channel, ts }, blocks);
       return true;
     } catch (error) {
-      // Slack ends each by itself after some minutes; such a message is changed like any other.
       if (OVER.has(readFailure(error).code)) return false;
       throw error;
     }
@@ -45,33 +44,32 @@ export function createEndAnswer(options: {
 
   async function endIn(channel: string, thread: string, left: Interrupted) {
     const { id, invocation, note } = left;
-    const found = await shownMessages.of(channel, thread, left);
-    const { messages: ours, isStream } = found;
+    const { messages: ours, isStream } = await shownMessages.of(channel, thread, left);
     const isWhole = ours.some((message) => hasButtons(message) && !isGrowing(message, id));
     const growing =
       ours.findLast((message) => isGrowing(message, id)) ??
       (isWhole ? undefined : ours.findLast(isStream));
-    if (!growing) {
-      // One that could neither be ended nor removed beside the whole answer.
-      const open = ours.findLast((message) => isStream(message) && !hasButtons(message));
-      if (isWhole && open) await endStream(channel, open.ts, [BELOW]);
-      if (ours.length > 0) return;
-      const end = renderNote(`⚠️ ${note}`, await left.actionsIn(thread));
-      await messages.post({ channel, thread }, end, `${invocation}/restarted`);
+    if (growing) {
+      const under = isWhole
+        ? [BELOW]
+        : renderEnd({ end: { note, footer: '' }, actions: await left.actionsIn(thread) });
+      if (isStream(growing) && (await endStream(channel, growing.ts, under))) return;
+      await messages.update(channel, growing.ts, withEnd(growing, under), 'end');
       return;
     }
-    const under = isWhole
-      ? [BELOW]
-      : renderEnd({ end: { note, footer: '' }, actions: await left.actionsIn(thread) });
-    if (isStream(growing) && (await endStream(channel, growing.ts, under))) return;
-    await messages.update(channel, growing.ts, withEnd(growing, under), 'end');
+    // A stream that could neither be ended nor removed next to the whole answer.
+    const open = ours.findLast((message) => isStream(message) && !hasButtons(message));
+    if (isWhole && open) await endStream(channel, open.ts, [BELOW]);
+    if (ours.length > 0) return;
+    const end = renderNote(`⚠️ ${note}`, await left.actionsIn(thread));
+    await messages.post({ channel, thread }, end, `${invocation}/restarted`);
   }
 
-  /** The thread in which everybody sees what was asked; none is known of a question that was never posted. */
+  /** The thread in which everyone sees the question; `undefined` if the question was never posted. */
   async function threadOf(channel: string, left: Interrupted, { ts }: Origin) {
     const { thread, shown, invocation, beganAtMs } = left;
     if (left.private) return undefined;
-    // A gesture shows nothing by itself, and the message whose button was pressed is not about it.
+    // A command posts nothing by itself, and a message with a pressed button isn't about the question.
     if (!shown) return ts === undefined ? undefined : (thread ?? ts);
     if (thread !== undefined) return thread;
     const found = await shownMessages.since(channel, undefined, beganAtMs);
@@ -89,18 +87,18 @@ export function createEndAnswer(options: {
       return await show(renderNote(`⚠️ ${left.note}`));
     }
     await endIn(channel, thread, left);
-    // Slack goes on showing that an answer is generated otherwise.
-    if (channel.startsWith('D')) await agent.settle(channel, thread);
+    // Otherwise Slack continues to show that an answer is being generated.
+    if (channel.startsWith('D')) await agent.settle({ channel, thread });
   };
 }
 
-/** What it shows, with another end under it. */
-export function withEnd({ text = '', blocks }: ShownMessage, under: types.KnownBlock[]): Content {
-  const prose: types.KnownBlock[] =
-    blocks && blocks.length > 0
-      ? blocks.filter((block) => !isButtons(block) && !isWaiting(block))
-      : text.trim() === ''
-        ? []
-        : [{ type: 'markdown', text: harmless(text) }];
+export function withEnd(
+  { text = '', blocks = [] }: ShownMessage,
+  under: types.KnownBlock[],
+): Content {
+  const prose = blocks.filter((block) => !isButtons(block) && !isWaiting(block));
+  if (blocks.length === 0 && text.trim() !== '') {
+    prose.push({ type: 'markdown', text: harmless(text) });
+  }
   return { text, blocks: [...prose, ...under] };
 }

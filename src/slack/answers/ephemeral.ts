@@ -4,22 +4,20 @@ import type { Respond } from '../api/response-url.ts';
 import type { Content } from '../render/blocks.ts';
 import type { UserInput } from './user-input.ts';
 
-/** Shows something to the person who asked, and to nobody else. */
 export type ShowEphemeral = (content: Content) => Promise<void>;
 
-/** The place of a question. */
 export type Asked = Pick<UserInput, 'channel' | 'inThread' | 'responseUrl'> & {
   invocation: { thread?: string; person: { id: string } };
 };
 
-/** Uses of one response address, one less than Slack allows. */
+/** Slack allows one use more. */
 const MAX_RESPONSES = 4;
 const RESPONSES_WITHIN_MS = 29 * 60_000;
 
-/** Refusals that mean: the bot is not where the command was typed. */
+/** The bot isn't in the channel of the command. */
 export const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 
-/** Uses the command's own address while it lasts, else an ephemeral message. It was asked `agoMs` ago. */
+/** Uses the command's response address while it lasts, then ephemeral messages. The command was sent `agoMs` ago. */
 export function createShowEphemeral(
   asked: Asked,
   { messages, respond, agoMs = 0 }: { messages: Messages; respond: Respond; agoMs?: number },
@@ -47,10 +45,10 @@ export function createShowEphemeral(
   };
 }
 
-/** The response address, if the question is not in a thread: Slack posts such responses in the channel. */
+/** The response address, unless the input is in a thread: Slack posts such responses in the channel. */
 export const addressOf = ({ responseUrl, inThread }: Asked) => (inThread ? undefined : responseUrl);
 
-/** The channel, or the thread that the input came from; a message at the top of a channel is answered there. */
+/** The channel, or the thread of the input. */
 export function destinationOf({ invocation: { thread }, channel, inThread }: Asked) {
   return {
     channel,

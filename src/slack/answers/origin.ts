@@ -2,18 +2,17 @@ import type { Encryption } from '../../bot/platform.ts';
 import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { UserInput } from './user-input.ts';
 
-/** Slack's own are some 150 characters. */
+/** Slack's addresses have about 150 characters. */
 const MAX_ADDRESS = 2_000;
 
-/** Place of an invocation, stored until the invocation is done. */
+/** The place of an invocation, stored until the invocation is done. */
 export type Origin = Pick<UserInput, 'ts' | 'inThread' | 'responseUrl'>;
 
 export type Origins = ReturnType<typeof createOrigins>;
 
-/** Response addresses let anybody speak as the bot, so they are encrypted. */
+/** Response addresses let anyone post as the bot, so they are stored encrypted. */
 export function createOrigins(encryption: Encryption) {
   return {
-    /** The input with its origin, to be stored. */
     noted(input: UserInput): UserInput {
       const { invocation, ts, inThread, responseUrl = '' } = input;
       const isStorable = responseUrl !== '' && responseUrl.length <= MAX_ADDRESS;
@@ -25,7 +24,6 @@ export function createOrigins(encryption: Encryption) {
       return { ...input, invocation: { ...invocation, origin } };
     },
 
-    /** The origin that was stored with an invocation. */
     of({ invocation, origin = {} }: Interrupted): Origin {
       const { ts, inThread, responseUrl } = origin;
       const url = responseUrl && encryption.decrypt(responseUrl, invocation);

@@ -18,7 +18,7 @@ import { readingOf, readMessages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import { decodeText } from '../render/text.ts';
 
-/** The fields of a message that are read here; anybody may have written them. Source: Slack docs, "message event". */
+/** The fields that are read here. Anyone may have written them. Source: Slack docs, "message event". */
 export interface SlackMessage {
   ts?: unknown;
   user?: unknown;
@@ -31,19 +31,19 @@ export interface SlackMessage {
   attachments?: unknown;
 }
 
-/** Slack gives the oldest first, so a thread is read from its beginning. Slack recommends no more at once. */
+/** Slack returns the oldest messages first, so a thread is read from its beginning. Slack recommends this page size. */
 const PAGE_SIZE = 200;
 const MAX_PAGES = 10;
 
-/** People whose names are asked for at a time, and who are remembered, for so long. */
+/** Names requested at once, names kept, and for how long. */
 const MAX_NAMES = 30;
 const MAX_KNOWN = 1_000;
 const KEEP_NAMES_MS = 60 * 60_000;
 
-/** Files and attachments of a message that are told. */
+/** Files and attachments of a message that are read. */
 const MAX_PARTS = 10;
 
-/** What people wrote themselves, and what other apps posted; no joins, no new topics. */
+/** Messages of people and other apps, without joins and new topics. */
 const SAID = new Set<unknown>([
   undefined,
   'bot_message',
@@ -54,7 +54,7 @@ const SAID = new Set<unknown>([
 
 const TOO_OFTEN = 'Slack limits how often the bot can read messages. Ask again in a minute.';
 
-/** Reads what people wrote. `read` throws what the `WebClient` throws, or a `DeliveryError`. */
+/** `read` throws the errors of the `WebClient`, or a `DeliveryError`. */
 export function createPeopleMessages(options: {
   client: webApi.WebClient;
   queue: SendQueue;
@@ -71,7 +71,7 @@ export function createPeopleMessages(options: {
     return display_name || real_name || user?.real_name || user?.name || undefined;
   }
 
-  /** What somebody is called; `undefined` where Slack does not say, such as without the scope `users:read`. */
+  /** `undefined` if Slack doesn't say, such as without the scope `users:read`. */
   function nameOf(id: string): Promise<string | undefined> {
     const before = known.get(id);
     if (before && performance.now() - before.atMs < KEEP_NAMES_MS) return before.name;
@@ -86,7 +86,7 @@ export function createPeopleMessages(options: {
     return name;
   }
 
-  /** Names of those who wrote, newest first, and of those who are mentioned, as far as they come in time. */
+  /** Names of authors and mentioned people, as far as they arrive in time. */
   async function namesOf(ids: Iterable<string>, signal: AbortSignal): Promise<Map<string, string>> {
     const asked = [...new Set(ids)].filter((id) => USER_ID.test(id)).slice(0, MAX_NAMES);
     const found = await Promise.all(
@@ -98,7 +98,7 @@ export function createPeopleMessages(options: {
     return new Map([...found.flat(), [self.userId, self.name]]);
   }
 
-  /** The newest messages of a thread, oldest first, and how many there are. */
+  /** The newest messages of a thread, oldest first, and the number of all. */
   async function pagesOf(
     channel: string,
     { thread, question }: { thread: string; question?: string },
@@ -164,7 +164,7 @@ export function createPeopleMessages(options: {
 
   return {
     read,
-    /** A message that somebody chose, with its files and the names that come in time. */
+    /** The chosen message with its files, and the names that arrive in time. */
     async chosen(message: SlackMessage, signal: AbortSignal): Promise<WrittenMessage> {
       const names = await namesOf([...authorOf(message), ...mentionedIn(message)], signal);
       return { ...writtenOf(message, { names, self }), files: filesIn(message.files) };
@@ -193,7 +193,7 @@ function mentionedIn({ text }: SlackMessage): string[] {
   return [...text.slice(0, 8_000).matchAll(MENTION)].slice(0, MAX_NAMES).map(([, id = '']) => id);
 }
 
-/** A message of Slack's as the bot reads it; names that are not known are ids. Pure. */
+/** A Slack message as the bot reads it. Unknown names are ids. */
 export function writtenOf(
   message: SlackMessage,
   { names, self }: { names: ReadonlyMap<string, string>; self: Pick<BotIdentity, 'userId'> },
@@ -211,7 +211,6 @@ export function writtenOf(
   };
 }
 
-/** What a message says: its text, or where it has none that of its attachments, and the names of its files. */
 function textOf(
   { text, attachments, files }: SlackMessage,
   names: ReadonlyMap<string, string>,

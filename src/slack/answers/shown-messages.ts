@@ -1,51 +1,43 @@
 import type { types, webApi } from '@slack/bolt';
-import { answerOfButton } from '../../bot/shared/card.ts';
+import { stateByButtons } from '../../bot/ask/answer-buttons.ts';
 import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { isDocument } from '../api/documents.ts';
-import { readingOf, readMessages } from '../api/messages.ts';
+import { readPatiently } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import { isButtons, type ShownMessage } from '../render/blocks.ts';
 import { isWaitingLine } from '../render/render-answer.ts';
 
-/** A message as Slack gives it back, as far as it is read here. */
-export interface FoundMessage extends ShownMessage {
+interface FoundMessage extends ShownMessage {
   user?: string;
   metadata?: { event_payload?: { id?: unknown } };
 }
 
-/** What is found of it, oldest first, and which of that are streams, or were. */
-export interface FoundAnswer {
+/** The messages of an answer, oldest first. */
+interface FoundAnswer {
   messages: FoundMessage[];
   isStream(message: ShownMessage): boolean;
 }
 
-/** Messages asked for at once, and how many times: an answer that is not found among so many gets its end below them. */
+/** An answer that isn't found among so many messages gets its end below them. */
 const PAGE_SIZE = 100;
 const MAX_PAGES = 5;
 
-/** The clocks of this machine and of Slack may differ by so much. */
+/** The clocks of this machine and of Slack may differ by this much. */
 const CLOCK_SECONDS = 120;
 
-/** What is noted of an answer that is streamed. */
-export interface StreamNote {
-  /** The newest message of the thread before it. */
-  after: string;
-  /** Its messages, oldest first. */
-  pages: readonly string[];
-}
-
-/** A note that is stored many times over holds no more than these; an answer of as many is longer than any model's. */
+/** Notes are stored often, so they are short; no model's answer is longer. */
 const MAX_NOTED = 100;
 
-export const streamNoteOf = ({ after, pages }: StreamNote): Record<string, string> => ({
+/** The stored note about an answer that is streamed: the newest message before it, and its messages, oldest first. */
+export const streamNoteOf = (after: string, pages: readonly string[]): Record<string, string> => ({
   after,
   ...(pages.length > 0 && { stream: pages.slice(-MAX_NOTED).join(' ') }),
 });
 
 export type ShownMessages = ReturnType<typeof createShownMessages>;
 
-/** Finds in Slack what is shown of an answer. Waits out Slack's limits; throws what the `WebClient` throws. */
+/** Finds the messages of an answer in Slack. Waits for Slack's limits; throws the errors of the `WebClient`. */
 export function createShownMessages(options: {
   client: webApi.WebClient;
   queue: SendQueue;
@@ -53,25 +45,13 @@ export function createShownMessages(options: {
 }) {
   const { client, queue, self } = options;
 
-  /** Our messages of a thread, or of a channel, since an answer began; oldest first. */
   async function since(channel: string, thread: string | undefined, beganAtMs: number) {
     const oldest = String(Math.floor(beganAtMs / 1000) - CLOCK_SECONDS);
+    const bounds = { channel, thread, oldest, limit: PAGE_SIZE, include_all_metadata: true };
     const found: FoundMessage[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const bounds = {
-        channel,
-        oldest,
-        limit: PAGE_SIZE,
-        include_all_metadata: true,
-        cursor,
-      };
-      const answer = await queue.patiently({
-        method: readingOf(thread),
-        channel,
-        repeatable: true,
-        run: () => readMessages(client, bounds, thread),
-      });
+      const answer = await readPatiently(client, queue, { ...bounds, cursor });
       found.push(...((answer.messages ?? []) as FoundMessage[]));
       cursor = answer.response_metadata?.next_cursor;
       if (!cursor) break;
@@ -83,7 +63,6 @@ export function createShownMessages(options: {
 
   return {
     since,
-    /** What an answer shows in its thread. */
     async of(channel: string, thread: string, answer: Interrupted): Promise<FoundAnswer> {
       const { id, invocation, beganAtMs, shown = {} } = answer;
       const all = await since(channel, thread, beganAtMs);
@@ -93,39 +72,36 @@ export function createShownMessages(options: {
       const streams = new Set([...pages, lost?.ts]);
       const isStream = ({ ts }: ShownMessage) => streams.has(ts);
       const messages = all.filter(
-        (message) => isStream(message) || isPostedFor(message, invocation) || isAbout(message, id),
+        (message) =>
+          isStream(message) ||
+          isPostedFor(message, invocation) ||
+          stateByButtons(buttonsOf(message), id) !== undefined,
       );
       return { messages, isStream };
     },
   };
 }
 
-/**
- * A stream whose start was not noted: nobody's yet, and not followed by the end of another answer, of which it would be the
- * beginning.
- */
+/** A stream whose start was not noted. It is not followed by the end of another answer, which it would belong to. */
 function lostStream(
   all: readonly FoundMessage[],
   { id, begunAfter }: { id: string; begunAfter: string },
 ) {
-  const ends = all.findLastIndex(
-    (message) => !message.metadata && hasButtons(message) && !isAbout(message, id),
+  const streams = all.filter(({ metadata }) => !metadata);
+  const otherEnd = streams.findLastIndex(
+    (message) => hasButtons(message) && stateByButtons(buttonsOf(message), id) === undefined,
   );
-  return all
-    .slice(ends + 1)
+  return streams
+    .slice(otherEnd + 1)
     .findLast(
       (message) =>
-        !message.metadata &&
-        !hasButtons(message) &&
-        !isDocument(message) &&
-        Number(message.ts) > Number(begunAfter),
+        !hasButtons(message) && !isDocument(message) && Number(message.ts) > Number(begunAfter),
     );
 }
 
-/** What a card below the answer to an invocation is posted by. */
 export const cardId = (invocation: string, key: string) => `${invocation}/card/${key}`;
 
-/** Whether a message was posted as a part of the answer to this invocation, and not above or below it. */
+/** True for a message of the answer to this invocation, not for the question above and the cards below it. */
 function isPostedFor({ metadata }: FoundMessage, invocation: string): boolean {
   const id = metadata?.event_payload?.id;
   if (typeof id !== 'string' || !id.startsWith(`${invocation}/`)) return false;
@@ -145,15 +121,9 @@ const buttonsOf = ({ blocks = [] }: ShownMessage) =>
 
 export const hasButtons = (message: ShownMessage) => buttonsOf(message).length > 0;
 
-/** Whether a button of it is about the answer, or stops it. */
-const isAbout = (message: ShownMessage, id: string, { stops = false } = {}) =>
-  buttonsOf(message)
-    .map(answerOfButton)
-    .some((button) => button?.answer === id && (!stops || button.stops));
-
-/** Has the button that stops the answer, or says that more comes. */
+/** True for a message with the Stop button, or with a line such as "Writing…". */
 export const isGrowing = (message: ShownMessage, id: string) =>
-  (message.blocks ?? []).some(isWaiting) || isAbout(message, id, { stops: true });
+  (message.blocks ?? []).some(isWaiting) || stateByButtons(buttonsOf(message), id) === 'growing';
 
 export const isWaiting = (block: types.KnownBlock) =>
   block.type === 'context' &&

@@ -1,22 +1,20 @@
 import { type Fence, fenceAfter } from '../../bot/ask/split-markdown.ts';
 
-/** How soon a page has to end: where it suits, at the next line, or at the next word. */
+/** How soon a page must end: at a good place, at the next line, or at the next word. */
 export type Hurry = 'none' | 'line' | 'word';
 
-/** A part of the text for the page under way. */
 export interface PagePart {
   text: string;
-  /** The page ends with this part. */
   full: boolean;
 }
 
 /**
- * Where a page may end, by its length so far in UTF-16 units: the longer it is, the worse a place will do. Slack refused
- * what came after about 12,000. Source: CopilotKit issue 6063.
+ * Minimum lengths of a page in UTF-16 units, by the place of its end. Slack refused text after about 12,000. Source: CopilotKit
+ * issue 6063.
  */
 const MAY_END = { paragraph: 7_500, line: 9_000, word: 10_000, anywhere: 10_400 };
 
-/** Looked at beyond a cut inside a word, so that no grapheme is cut. */
+/** Characters read beyond a cut inside a word, so that no grapheme is cut. */
 const LOOK_AHEAD = 50;
 
 /** Longer than any line that ends a code block. */
@@ -24,16 +22,19 @@ const CLOSING_LINE = 100;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Pages of at most 10,500 UTF-16 units. A code block that is cut is closed and opened again. Takes linear time. */
+/**
+ * Splits a growing text into pages of at most 10,500 UTF-16 units. A code block that is cut is closed and opened again. Takes
+ * linear time.
+ */
 export function createStreamPages() {
-  /** The page's first character, the first that is not handed out, the first that is not looked at, and its line's first. */
+  /** Positions in the text: the page's start, the end of what was returned, the end of what was read, the start of the line. */
   let [start, sent, read, lineStart] = [0, 0, 0, 0];
   let opening = '';
   let fence: Fence | undefined;
-  /** Where the page ends as soon as something follows. */
+  /** The page ends here as soon as more text follows. */
   let cut: number | undefined;
 
-  /** Reads on to a place where the page may end, or to the end of what can be decided. */
+  /** Reads to a place where the page may end, or to the end of what can be decided. */
   function findCut(text: string, { ended, hurry }: { ended: boolean; hurry: Hurry }) {
     while (cut === undefined && read < text.length) {
       const size = opening.length + read - start + (fence ? fence.closing.length + 1 : 0);
@@ -56,7 +57,7 @@ export function createStreamPages() {
     }
   }
 
-  /** Where the next page would begin; undefined while nothing is known to stand there. */
+  /** The start of the next page; `undefined` until text follows. */
   function nextStart(text: string, at: number, ended: boolean) {
     let from = at;
     let open = fence;
@@ -76,13 +77,12 @@ export function createStreamPages() {
     return { from: from + blank, open };
   }
 
-  /** The line that ends the code block which is open at the end of a body, if one is. */
+  /** The line that closes a code block which is open at the end of a body. */
   function closingAfter(body: string, open: Fence | undefined): string {
     if (!open) return '';
     return `${body.endsWith('\n') ? '' : '\n'}${open.closing}`;
   }
 
-  /** The last of the text that is there: all that is decided, or all. */
   function takeRest(text: string, head: string, ended: boolean): PagePart {
     const body = text.slice(sent, ended ? text.length : (cut ?? read));
     // A page is not begun with nothing.
@@ -93,7 +93,7 @@ export function createStreamPages() {
   }
 
   return {
-    /** What is new in `text`, up to the end of the page under way. A page ends only when more than white space follows. */
+    /** Returns the new part of `text` up to the end of the current page. A page ends only if more than white space follows. */
     take(text: string, options: { ended: boolean; hurry: Hurry }) {
       findCut(text, options);
       const head = sent === start ? opening : '';
@@ -107,12 +107,12 @@ export function createStreamPages() {
       cut = undefined;
       return { text: head + body + closing, full: true };
     },
-    /** Where the page under way begins in the text, and the first line of the code block that was cut there. */
+    /** The current page's start in the text, and the first line of a code block that was cut there. */
     page: () => ({ start, opening }),
   };
 }
 
-/** The end of the grapheme that goes on at `at`, or `at` where one begins; inside one that is very long, never in a pair. */
+/** The end of the grapheme around `at`; never inside a surrogate pair, even if the grapheme is very long. */
 function graphemeEnd(text: string, at: number): number {
   const from = Math.max(0, at - LOOK_AHEAD);
   const around = text.slice(from, at + LOOK_AHEAD);

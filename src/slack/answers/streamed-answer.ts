@@ -8,32 +8,28 @@ import type { Streams } from '../api/streams.ts';
 import { ANSWER_LIMIT, renderEnd } from '../render/render-answer.ts';
 import { harmless, unmaskSoFar, withoutMentions } from '../render/text.ts';
 import type { Agent } from './agent.ts';
-import { createEditedAnswer, type EditedAnswer, type Showing } from './edited-answer.ts';
+import { EditedAnswer, type EditShowing } from './edited-answer.ts';
 import { createStreamPages, type Hurry } from './stream-pages.ts';
 
-/** What an answer is shown with that is streamed, and goes on by edits where it cannot be. */
-export interface StreamShowing extends Showing {
+export interface StreamShowing extends EditShowing {
   streams: Streams;
   agent: Agent;
   paces: Pick<Paces, 'appendMs' | 'streamMs'>;
 }
 
-/** With these a stream is over already, or gone. */
 export const OVER = new Set(['message_not_in_streaming_state', 'message_not_found']);
 
 /**
- * An answer as streams of Slack's own, a further one where the last is full or old. Should Slack not take a stream, or not
- * say whether it took something, the answer goes on by edits from the beginning of that message on, as in a channel: so
- * nothing is lost or doubled.
+ * An answer in Slack's own streams, with a new one when the last is full or old. If Slack refuses a stream, or an outcome is
+ * unknown, the answer continues with edits from the beginning of that message, so nothing is lost or doubled.
  */
 export function createStreamedAnswer(
   showing: StreamShowing,
   answer: {
-    /** Who asked where, and the newest message of the thread. */
+    /** `after` is the newest message of the thread. */
     target: { channel: string; thread: string; person: string; after: string };
-    /** The answer's own. */
     id: string;
-    /** Is called with each message as soon as it is there. */
+    /** Called with each message as soon as it is posted. */
     onBegun(ts: string): Promise<void>;
   },
 ) {
@@ -41,7 +37,6 @@ export function createStreamedAnswer(
   const { target, id, onBegun } = answer;
   const { channel, thread } = target;
   const pages = createStreamPages();
-  /** The page under way, and the message that shows it once it is begun. */
   let page = pages.page();
   let stream: { channel: string; ts: string; beganAtMs: number } | undefined;
   let newest = target.after;
@@ -69,7 +64,7 @@ export function createStreamedAnswer(
     stream = undefined;
   }
 
-  /** Sends what is new; false when there is nothing to begin a stream with. */
+  /** Sends the new text; false if there is no text to begin a stream with. */
   async function streamOn(answer: GrowingAnswer): Promise<boolean> {
     const { text, ended, ...view } = answer;
     const shown = ended ? harmless(text) : settledText(text);
@@ -89,7 +84,7 @@ export function createStreamedAnswer(
     }
   }
 
-  /** Finds the message that the edits go on with, and leaves it in a state in which it can be changed. */
+  /** Finds the message with which the edits continue, and ends its stream. */
   async function breakOff(error: unknown): Promise<void> {
     const { kind, code } = readFailure(error);
     log.info(
@@ -104,21 +99,20 @@ export function createStreamedAnswer(
       }
       if (stream && !OVER.has(code)) await streams.abandon(stream);
     } catch (cause) {
-      // It was over, or is not known to be: the edit that follows shows it.
+      // The edit that follows shows if it has ended.
       log.debug({ err: cause }, 'could not find out whether a stream has ended');
     }
   }
 
   function startEdits() {
-    return createEditedAnswer(showing, {
+    return new EditedAnswer(showing, {
       to: { channel, thread },
       id: `${id}/rest`,
-      shown: stream ? [{ ts: stream.ts }] : [],
+      shown: stream ? [{ id: stream.ts }] : [],
     });
   }
 
   return {
-    /** Throws what Slack answered when the answer cannot be shown by edits either. */
     async show(answer: GrowingAnswer) {
       if (!edit) {
         try {
@@ -134,37 +128,31 @@ export function createStreamedAnswer(
         ...view,
       });
     },
-    /** Resolves when it may be shown as it is by then. */
     async turn(ended: AbortSignal) {
       if (edit) return await edit.turn(ended);
       const waitMs = nextShowMs - performance.now();
-      // The end of the answer waits for nothing.
+      // The end of the answer doesn't wait.
       if (waitMs > 0) await pause(waitMs, undefined, { signal: ended }).catch(() => {});
       nextShowMs = performance.now() + appendEveryMs(paces, agent.count());
     },
   };
 }
 
-/**
- * How many visible characters after the first sign of a possible mention decide what it is: the longest way to write one,
- * `&#x3c;` and `!doctype` with what follows, takes 16.
- */
+/** Visible characters that decide if a sign begins a mention: the longest form, `&#x3c;` with `!doctype `, has 16. */
 const DECIDED_BY = 24;
-
-/** Every way to begin a mention begins with one of these. */
 const BEGINS = /[<&@]/;
 
-/** What decides nothing however much there is of it: what `withoutMentions` skips, the zeros of an entity, halves of pairs. */
+/** Characters that decide nothing: the ones that `withoutMentions` skips, zeros of an entity, halves of pairs. */
 const DECIDES_NOTHING = /[0\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]|[^\P{Cc}\n\t]/u;
 
 /**
- * A model's text so far, made harmless, without the end that may yet become part of a mention: whatever comes later, this
- * is how the whole text made harmless begins. For messages to which one can only add.
+ * Returns a growing text made harmless, without an end that may become part of a mention. Later text doesn't change it, so it
+ * suits messages that can only be added to.
  */
 export function settledText(text: string): string {
   const unmasked = unmaskSoFar(text);
   const whole = withoutMentions(unmasked);
-  // What is a mention is decided from its first sign on, so the rest means the same without what stands before it.
+  // A mention is decided from its first sign on, so the rest can be read alone.
   const rest = withoutMentions(unmasked.slice(undecidedFrom(unmasked)));
   return whole.slice(0, whole.length - rest.length);
 }

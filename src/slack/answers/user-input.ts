@@ -1,21 +1,20 @@
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { ShownMessage } from '../render/blocks.ts';
 
-/** What a person wrote, typed as a command, pressed or filled in, as far as Slack's event tells. */
+/** A message, typed command, pressed button or submitted form, as far as Slack's event describes it. */
 export interface UserInput {
   invocation: Invocation;
-  /** The channel it came from, by Slack's id. */
   channel: string;
-  /** The message that holds it; absent where nobody else sees it: a slash command, a press of a button. */
+  /** The message itself; absent for slash commands and buttons, which post none. */
   ts?: string;
-  /** Whether it is meant for the bot: a mention, a direct message, a command. Anything else matters only in a thread of ours. */
+  /** False for a message that doesn't mention the bot. It counts only in a thread with the bot. */
   addressed: boolean;
-  /** Whether it came from inside a thread that was there before. */
+  /** True if it came from an existing thread. */
   inThread: boolean;
-  /** The message whose button was pressed, as Slack showed it; absent for one that only one person sees. */
+  /** The message with the pressed button; absent if only one person sees it. */
   pressed?: ShownMessage;
-  /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */
+  /** The response address, good for five responses within half an hour, even without the bot in the channel. */
   responseUrl?: string;
-  /** Whether it came from somebody's home, and not from the channel that it is about. */
+  /** True if it came from someone's home and not from the channel. */
   isInHome?: boolean;
 }

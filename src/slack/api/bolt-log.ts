@@ -3,9 +3,8 @@ import { type Logger as BoltLogger, LogLevel } from '@slack/bolt';
 import type { Logger } from 'pino';
 
 /**
- * What grants something and stands in what Bolt logs: tickets of sockets, addresses for responses, verification tokens,
- * states and codes of installations.
- * The program's log knows our own tokens, and takes those out itself.
+ * Secrets in Bolt's log lines: socket tickets, response addresses, verification tokens, states and codes of installations. The
+ * program's log removes our own tokens.
  */
 const SECRETS: [RegExp, string][] = [
   [/([?&](?:ticket|state)=)[^&\s"\\]+/g, '$1[secret]'],
@@ -16,10 +15,7 @@ const SECRETS: [RegExp, string][] = [
   [/\b(?:xox[a-z]|xapp)-[\w-]+/g, '[secret]'],
 ];
 
-/**
- * Bolt's log as lines of ours. Its debug lines hold whole messages of people, so they are written at `trace`; its news
- * of every connection at `debug`.
- */
+/** Passes Bolt's log on. Its debug lines hold whole messages of people, so they become `trace`; each connection is `debug`. */
 export function createBoltLog(log: Logger): BoltLogger {
   const write =
     (level: 'trace' | 'debug' | 'warn' | 'error') =>

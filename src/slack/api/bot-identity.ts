@@ -1,8 +1,6 @@
-/** Who we are in the workspace. */
 export interface BotIdentity {
   userId: string;
-  /** The workspace. */
   teamId: string;
-  /** The bot's name, as shown in place of its mention. */
+  /** Shown in place of the bot's mention. */
   name: string;
 }

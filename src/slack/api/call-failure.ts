@@ -3,8 +3,8 @@ import { DeliveryError, PlatformStartError } from '../../bot/shared/errors.ts';
 import { NotHeldError } from './gated-fetch.ts';
 
 /**
- * What became of a call of Slack's Web API that failed: Slack said no; Slack said later; nobody knows whether it was
- * done (a time-out, a lost connection, a 5xx); or it was not made, because this process may not speak.
+ * A failed call: refused or limited by Slack; with an unknown outcome (timeout, lost connection, 5xx); or not sent, because
+ * this process doesn't hold the bot.
  */
 export interface CallFailure {
   kind: 'refused' | 'limited' | 'unknown' | 'not held';
@@ -13,10 +13,10 @@ export interface CallFailure {
   retryAfterMs?: number;
 }
 
-/** Wait of a limit that names none. */
+/** The wait after a limit without a time. */
 const LIMIT_MS = 30_000;
 
-/** Codes with which Slack says that it failed, not that it refuses. Source: Slack docs, "chat.postMessage", errors. */
+/** Codes of Slack's own failures. Source: Slack docs, "chat.postMessage", errors. */
 const SLACK_FAILED = new Set([
   'fatal_error',
   'internal_error',
@@ -26,7 +26,7 @@ const SLACK_FAILED = new Set([
   'unknown_error',
 ]);
 
-/** Codes that say that the bot's access as a whole has ended. */
+/** Codes that end the bot's access. */
 const ACCESS_ENDED = new Set([
   'account_inactive',
   'invalid_auth',
@@ -39,8 +39,8 @@ const ACCESS_ENDED = new Set([
 ]);
 
 /**
- * Codes that are about the channel, or the bot in it, and not about a message: people can open the channel to the bot.
- * Source: Slack docs, "chat.postMessage" and "chat.update", errors.
+ * Codes about the channel, or the bot in it, not about a message: people can open the channel to the bot. Source: Slack docs,
+ * "chat.postMessage" and "chat.update", errors.
  */
 const CHANNEL_CLOSED = new Set([
   'access_denied',
@@ -58,7 +58,6 @@ const CHANNEL_CLOSED = new Set([
   'restricted_action_thread_only_channel',
 ]);
 
-/** Reads an error that a `WebClient` threw. */
 export function readFailure(error: unknown): CallFailure {
   if (error instanceof webApi.WebAPIRateLimitedError) {
     return { kind: 'limited', code: 'ratelimited', retryAfterMs: error.retryAfter * 1000 };
@@ -68,7 +67,7 @@ export function readFailure(error: unknown): CallFailure {
     if (code === 'ratelimited' || code === 'rate_limited') {
       return { kind: 'limited', code, retryAfterMs: LIMIT_MS };
     }
-    // Anything else than a code is a page of some other program: nothing was done.
+    // Other text is another program's page, so nothing was done.
     return { kind: SLACK_FAILED.has(code) ? 'unknown' : 'refused', code };
   }
   if (error instanceof webApi.WebAPIHTTPError) {
@@ -80,7 +79,6 @@ export function readFailure(error: unknown): CallFailure {
   return { kind: 'unknown', code: 'no_answer' };
 }
 
-/** Whether this failure means that Slack no longer lets the bot in at all. */
 export const isAccessEnded = (code: string) => ACCESS_ENDED.has(code);
 
 const INVITE = 'Invite the bot there: /invite @Askwatch.';
@@ -107,7 +105,6 @@ const REFUSALS: Record<string, string> = {
   user_not_in_channel: 'The person is not in this channel.',
 };
 
-/** The sentence for a person about a failed call: what happened and what to do. */
 export function explainFailure(error: unknown): string {
   const { kind, code } = readFailure(error);
   if (kind === 'limited') return 'Slack is rate limiting the bot.';
@@ -129,7 +126,6 @@ function missingScope(error: unknown): string {
 const shown = (code: string) =>
   /^[a-z0-9_]{1,80}$/.test(code) ? code : 'an answer without a reason';
 
-/** The failed call as the bot's own error. */
 export function deliveryError(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const failure = readFailure(error);
@@ -141,12 +137,11 @@ export function deliveryError(error: unknown): DeliveryError {
   });
 }
 
-/** The setting of a token. */
 export type TokenSetting = 'SLACK_BOT_TOKEN' | 'SLACK_APP_TOKEN';
 
 /**
- * The refusal of a token as the sentence with which the program ends: which setting to change and how. Undefined when
- * Slack refused nothing, and trying again can help.
+ * The sentence with which the program ends if Slack refuses a token. `undefined` if Slack refused nothing, so that a retry can
+ * help.
  */
 export function startError(error: unknown, setting: TokenSetting): PlatformStartError | undefined {
   if (error instanceof PlatformStartError) return error;

@@ -1,175 +1,180 @@
-/**
- * What an edit is for: an alert, the end of an answer, the first text of an answer, more of it, or what an answer left
- * behind whose end was posted.
- */
-export type EditKind = 'alert' | 'end' | 'first' | 'more' | 'late';
+/** The purpose of an edit, most urgent first. `late` tidies up after an answer whose end was posted. */
+const KINDS = ['alert', 'end', 'first', 'more', 'late'] as const;
 
-/** The edits of a workspace, which Slack counts together whatever channel they are in. */
-export type EditPace = ReturnType<typeof createEditPace>;
+export type EditKind = (typeof KINDS)[number];
 
 /** Edits of a workspace in a minute. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3. */
 const A_MINUTE = 50;
 
-/** Places of a minute that are left to what is more urgent. */
-const LEFT_FREE: Record<EditKind, number> = { alert: 0, end: 1, first: 1, more: 1, late: 1 };
+/** Edits of a minute that only alerts may use. */
+const RESERVED = 1;
 
-/** Edits that may be ahead before a new message is the better way to say something: about twenty seconds. */
+/** With more edits ahead, about twenty seconds, a new message is faster. */
 const MOST_AHEAD = 15;
 
-/** Answers at once whose ends all find room in a minute, beside alerts and what grows. */
+/** The ends of this many answers fit into a minute, next to alerts and answers that grow. */
 const CROWD = 40;
 
-/** The most urgent first. */
-const KINDS = ['alert', 'end', 'first', 'more', 'late'] as const;
-
-/** How much slower it goes after a refusal, at most, and what each edit that Slack takes leaves of that. */
+/** The pace after a refusal is slower by at most this factor, and recovers with each edit that Slack accepts. */
 const SLOWEST = 4;
 const RECOVERY = 0.95;
 
-interface Waiting {
+interface WaitingEdit {
   start(): void;
   fail(error: Error): void;
 }
 
-/** `editMs` is a little more than a fiftieth of a minute. */
-export function createEditPace({ editMs }: { editMs: number }) {
-  // At 1.3 s an edit that is 63.7 s: a minute, and some seconds for edits that are long on their way.
-  const windowMs = (A_MINUTE - 1) * editMs;
-  const lines: Record<EditKind, Waiting[]> = { alert: [], end: [], first: [], more: [], late: [] };
-  /** When the edits of the last minute started, oldest first. */
-  const startsMs: number[] = [];
-  /** When an edit of an answer that is being written started last. */
-  let writtenAtMs = Number.NEGATIVE_INFINITY;
-  let limitedUntilMs = Number.NEGATIVE_INFINITY;
-  let slowness = 1;
-  let timer: NodeJS.Timeout | undefined;
-  let underWay = 0;
-  let hurries = false;
-  let closed = false;
+/** Paces the edits of a workspace, which Slack counts together, whatever channel they are in. */
+export class EditPace {
+  private readonly editMs: number;
+  private readonly windowMs: number;
+  private readonly waiting: Record<EditKind, WaitingEdit[]> = {
+    alert: [],
+    end: [],
+    first: [],
+    more: [],
+    late: [],
+  };
+  /** Starts of the last minute's edits, oldest first. */
+  private readonly startsMs: number[] = [];
+  private growingEditAtMs = Number.NEGATIVE_INFINITY;
+  private limitedUntilMs = Number.NEGATIVE_INFINITY;
+  private slowness = 1;
+  private timer: NodeJS.Timeout | undefined;
+  private answersUnderWay = 0;
+  private isHurrying = false;
+  private isClosed = false;
 
-  /** Before an edit of this kind may start. */
-  function waitMs(kind: EditKind): number {
+  /** `editMs` is a little more than a fiftieth of a minute. */
+  constructor({ editMs }: { editMs: number }) {
+    this.editMs = editMs;
+    // At 1.3 s an edit this is 63.7 s: a minute, and some seconds for edits that travel long.
+    this.windowMs = (A_MINUTE - 1) * editMs;
+  }
+
+  /** Counts an edit that starts now. If it may not start, returns the milliseconds until it may. */
+  take(kind: EditKind): number | undefined {
+    const leftMs = this.waitMs(kind);
+    if (leftMs > 0) return leftMs;
+    this.countStart(kind);
+    return undefined;
+  }
+
+  /**
+   * Resolves when an edit may start: ends at once while there is room, answers that grow in turn, one every `editMs`. Resolves
+   * too, without counting an edit, when `signal` aborts. Rejects once closed.
+   */
+  turn(kind: EditKind, signal?: AbortSignal): Promise<void> {
+    if (this.isClosed) return Promise.reject(new Error('Slack was stopped.'));
+    if (signal?.aborted) return Promise.resolve();
+    return new Promise<void>((resolve, reject) => {
+      const line = this.waiting[kind];
+      const leave = () => {
+        line.splice(line.indexOf(edit), 1);
+        resolve();
+      };
+      const edit: WaitingEdit = {
+        start() {
+          signal?.removeEventListener('abort', leave);
+          resolve();
+        },
+        fail: reject,
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      line.push(edit);
+      this.startWaiting();
+    });
+  }
+
+  /** True if an edit queued now would start so late that a new message is faster. */
+  hasRunOut(kind: EditKind): boolean {
+    return this.waitInLineMs(kind) > (this.isHurrying ? 1 : MOST_AHEAD) * this.editMs;
+  }
+
+  begin(): () => void {
+    this.answersUnderWay += 1;
+    return () => {
+      this.answersUnderWay -= 1;
+    };
+  }
+
+  /** True if the ends of more answers would find no room in a minute. */
+  isCrowded(): boolean {
+    return this.answersUnderWay > CROWD;
+  }
+
+  limited(forMs: number): void {
     const nowMs = performance.now();
-    while ((startsMs[0] ?? nowMs) <= nowMs - windowMs) startsMs.shift();
-    const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
-    const roomAtMs = (startsMs[startsMs.length - most] ?? Number.NEGATIVE_INFINITY) + windowMs;
-    const turnAtMs = isWriting(kind) ? writtenAtMs + editMs * slowness : nowMs;
-    const pacedAtMs = isHurried(kind) ? nowMs : Math.max(roomAtMs, turnAtMs);
-    return Math.max(0, Math.max(limitedUntilMs, pacedAtMs) - nowMs);
+    // Edits that were under way together met one limit.
+    if (this.limitedUntilMs < nowMs) this.slowness = Math.min(SLOWEST, 2 * this.slowness);
+    this.limitedUntilMs = Math.max(this.limitedUntilMs, nowMs + forMs);
   }
 
-  /** Before an edit would start that joined the line of its kind now. */
-  function waitInLineMs(kind: EditKind): number {
-    const nowMs = performance.now();
-    const firstMs = waitMs(kind);
-    const ahead = KINDS.slice(0, KINDS.indexOf(kind) + 1).flatMap((each) => lines[each]).length;
-    const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
-    const at = startsMs.length + ahead - most;
-    if (at < 0 || isHurried(kind)) return firstMs;
-    // Those ahead start when there is room, and leave a window behind.
-    return Math.max(firstMs, (startsMs[at] ?? nowMs) + windowMs - nowMs);
+  took(): void {
+    this.slowness = Math.max(1, RECOVERY * this.slowness);
   }
 
-  function started(kind: EditKind) {
-    startsMs.push(performance.now());
-    if (isWriting(kind)) writtenAtMs = performance.now();
+  /** From now on only Slack's refusals delay the ends of answers, since nothing comes after them. */
+  hurry(): void {
+    this.isHurrying = true;
+    this.startWaiting();
   }
 
-  const isHurried = (kind: EditKind) => hurries && !isWriting(kind);
-
-  const nextKind = () => KINDS.find((kind) => lines[kind].length > 0);
-
-  /** Starts what may start, and comes back for the rest. */
-  function run() {
-    clearTimeout(timer);
-    for (let kind = nextKind(); kind; kind = nextKind()) {
-      const leftMs = waitMs(kind);
-      if (leftMs > 0) {
-        timer = setTimeout(run, Math.ceil(leftMs));
-        return;
-      }
-      started(kind);
-      lines[kind].shift()?.start();
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    for (const line of Object.values(this.waiting)) {
+      for (const { fail } of line.splice(0)) fail(new Error('Slack was stopped.'));
     }
   }
 
-  return {
-    /** Takes a place among the edits of this minute; when there is none, says for how many milliseconds. */
-    take(kind: EditKind) {
-      const leftMs = waitMs(kind);
-      if (leftMs > 0) return leftMs;
-      started(kind);
-      return undefined;
-    },
+  private waitMs(kind: EditKind): number {
+    const nowMs = performance.now();
+    while ((this.startsMs[0] ?? nowMs) <= nowMs - this.windowMs) this.startsMs.shift();
+    const oldestMs = this.startsMs[this.startsMs.length - this.maxInWindow(kind)];
+    const roomAtMs = (oldestMs ?? Number.NEGATIVE_INFINITY) + this.windowMs;
+    const turnAtMs = isGrowing(kind) ? this.growingEditAtMs + this.editMs * this.slowness : nowMs;
+    const pacedAtMs = this.isUnpaced(kind) ? nowMs : Math.max(roomAtMs, turnAtMs);
+    return Math.max(0, Math.max(this.limitedUntilMs, pacedAtMs) - nowMs);
+  }
 
-    /**
-     * Resolves when an edit may start: ends first and at once while there is room, then the answers that are being written,
-     * in turn, one every `editMs` between them all. Resolves too, taking no place, when `signal` aborts. Rejects once closed.
-     */
-    turn(kind: EditKind, signal?: AbortSignal) {
-      if (closed) return Promise.reject(new Error('Slack was stopped.'));
-      if (signal?.aborted) return Promise.resolve();
-      return new Promise<void>((resolve, reject) => {
-        const line = lines[kind];
-        const leave = () => {
-          line.splice(line.indexOf(waiting), 1);
-          resolve();
-        };
-        const waiting: Waiting = {
-          start() {
-            signal?.removeEventListener('abort', leave);
-            resolve();
-          },
-          fail: reject,
-        };
-        signal?.addEventListener('abort', leave, { once: true });
-        line.push(waiting);
-        run();
-      });
-    },
+  private waitInLineMs(kind: EditKind): number {
+    const nowMs = performance.now();
+    const firstMs = this.waitMs(kind);
+    const kindsAhead = KINDS.slice(0, KINDS.indexOf(kind) + 1);
+    const ahead = kindsAhead.flatMap((each) => this.waiting[each]).length;
+    const at = this.startsMs.length + ahead - this.maxInWindow(kind);
+    if (at < 0 || this.isUnpaced(kind)) return firstMs;
+    // The edits ahead start when there is room, and use the next window.
+    return Math.max(firstMs, (this.startsMs[at] ?? nowMs) + this.windowMs - nowMs);
+  }
 
-    /** Whether edits have run out: one that joined the line now would start so late that a new message says it sooner. */
-    hasRunOut: (kind: EditKind) => waitInLineMs(kind) > (hurries ? 1 : MOST_AHEAD) * editMs,
+  private maxInWindow(kind: EditKind): number {
+    return Math.floor(A_MINUTE / this.slowness) - (kind === 'alert' ? 0 : RESERVED);
+  }
 
-    /** An answer that is to be edited begins; returns what is to be called when it is over. */
-    begin() {
-      underWay += 1;
-      return () => {
-        underWay -= 1;
-      };
-    },
+  private countStart(kind: EditKind): void {
+    this.startsMs.push(performance.now());
+    if (isGrowing(kind)) this.growingEditAtMs = performance.now();
+  }
 
-    /** Whether so many answers are under way that the ends of more would find no room in a minute. */
-    isCrowded: () => underWay > CROWD,
+  private isUnpaced(kind: EditKind): boolean {
+    return this.isHurrying && !isGrowing(kind);
+  }
 
-    /** Slack refused an edit: nothing is edited for so long, and less often for a while after. */
-    limited(forMs: number) {
-      const nowMs = performance.now();
-      // Those that were under way together met one limit.
-      if (limitedUntilMs < nowMs) slowness = Math.min(SLOWEST, 2 * slowness);
-      limitedUntilMs = Math.max(limitedUntilMs, nowMs + forMs);
-    },
-
-    /** Slack took an edit. */
-    took() {
-      slowness = Math.max(1, RECOVERY * slowness);
-    },
-
-    /** From now on ends of answers and what they leave wait for nothing but what Slack refused, since nothing comes after them. */
-    hurry() {
-      hurries = true;
-      run();
-    },
-
-    /** Ends all waiting. */
-    close() {
-      closed = true;
-      clearTimeout(timer);
-      for (const line of Object.values(lines)) {
-        for (const { fail } of line.splice(0)) fail(new Error('Slack was stopped.'));
+  private startWaiting(): void {
+    clearTimeout(this.timer);
+    const nextKind = () => KINDS.find((kind) => this.waiting[kind].length > 0);
+    for (let kind = nextKind(); kind; kind = nextKind()) {
+      const leftMs = this.waitMs(kind);
+      if (leftMs > 0) {
+        this.timer = setTimeout(() => this.startWaiting(), Math.ceil(leftMs));
+        return;
       }
-    },
-  };
+      this.countStart(kind);
+      this.waiting[kind].shift()?.start();
+    }
+  }
 }
 
-const isWriting = (kind: EditKind) => kind === 'first' || kind === 'more';
+const isGrowing = (kind: EditKind) => kind === 'first' || kind === 'more';

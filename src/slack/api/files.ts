@@ -3,7 +3,7 @@ import { download } from '../../bot/files/download.ts';
 import { FileError, GONE, type SharedFile, sharedFile } from '../../bot/shared/shared-file.ts';
 import { explainFailure, readFailure } from './call-failure.ts';
 
-/** Files of one message that are looked at: as many as a message of Slack's has at most. */
+/** Slack allows this many files in a message. */
 const MAX_FILES = 10;
 
 const NO_SCOPE =
@@ -15,7 +15,6 @@ const UNSEEN =
   'Askwatch can’t see it: it was deleted, or it is in a channel without the bot. Invite the bot there, or send the file again.';
 const HIDDEN = 'this workspace’s plan hides files this old. Send it again.';
 
-/** What is stored of a file of which Slack gives no bytes: why. */
 const UNREADABLE: Record<string, string> = {
   tombstone: GONE,
   external: ELSEWHERE,
@@ -25,8 +24,8 @@ const UNREADABLE: Record<string, string> = {
 };
 
 /**
- * The files of a message; takes the event as it came and believes none of it. Source: Slack docs, "File object", "Slack
- * Connect": of a file of another workspace there is nothing but its id.
+ * The files of a message. The event isn't trusted. Source: Slack docs, "File object", "Slack Connect": for another workspace's
+ * file there is only an id.
  */
 export function filesIn(files: unknown): SharedFile[] {
   return Array.isArray(files)
@@ -52,13 +51,12 @@ function fileIn(file: unknown): SharedFile | undefined {
 const isUnreadable = (kind: unknown): kind is string =>
   typeof kind === 'string' && Object.hasOwn(UNREADABLE, kind);
 
-/** Slack's hosts, or those of a Slack for governments where that is set. */
 const DOMAINS = ['slack.com', 'slack-files.com', 'slack-edge.com'];
 const GOVERNMENT = ['slack-gov.com', 'slack-gov-files.com', 'slack-gov-edge.com'];
 
 /**
- * Streams the files of a workspace, from Slack's own hosts and from where another address of the Web API leads. The token goes
- * to the address that Slack named, and to no other that this leads on to.
+ * Streams the files of a workspace from Slack's hosts, or from the host of the configured Web API. The token is sent to the
+ * address that Slack named, not to redirects.
  */
 export function createReadFile(client: webApi.WebClient) {
   const own = new URL(client.slackApiUrl);
@@ -69,7 +67,7 @@ export function createReadFile(client: webApi.WebClient) {
     (url.protocol === 'https:' && url.port === '' && isIn(url.hostname, domains)) ||
     (!isSlack && url.origin === own.origin);
 
-  /** Slack sends whoever may not read a file to a page where people sign in, or shows that page in place of the file. */
+  /** If the bot may not read a file, Slack redirects to a sign-in page or returns it in place of the file. */
   function check({ status, headers }: Response, url: URL, { mediaType }: SharedFile) {
     const to = headers.get('location');
     const leadsTo = to !== null && URL.canParse(to, url.href) ? new URL(to, url) : undefined;

@@ -1,4 +1,4 @@
-/** Methods that show nothing: they pass before the lease is held, too, since a successor connects first. */
+/** Methods that show nothing. They are allowed without the lease, since a successor connects before it gets the lease. */
 const READING = new Set([
   'apps.connections.open',
   'auth.test',
@@ -10,14 +10,14 @@ const READING = new Set([
   'users.info',
 ]);
 
-/** A request was not sent, because this process may not speak. */
+/** A request was not sent, because this process doesn't hold the bot. */
 export class NotHeldError extends Error {
   override name = 'NotHeldError' as const;
 }
 
 /**
- * The one gate to Slack: a `fetch` that sends what may show something only while `isHeld`, asked right before each request, and
- * else rejects with `NotHeldError`. Response addresses and uploads go through it as well as the Web API.
+ * The only way to Slack. Checks `isHeld` before each request that may show something, including response addresses and uploads,
+ * and rejects with `NotHeldError`.
  */
 export function gatedFetch(isHeld: () => boolean): typeof fetch {
   return async (input, init) => {
@@ -28,6 +28,5 @@ export function gatedFetch(isHeld: () => boolean): typeof fetch {
   };
 }
 
-/** The method of the Web API that is called. */
 export const methodOf = (input: Parameters<typeof fetch>[0]): string =>
   new URL(input instanceof Request ? input.url : input).pathname.split('/').at(-1) ?? '';

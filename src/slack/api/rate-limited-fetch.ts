@@ -1,13 +1,11 @@
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import { methodOf } from './gated-fetch.ts';
 
-/** Slack's limit where it names none. */
 const UNNAMED_MS = 30_000;
 
 /**
- * A `fetch` of the Web API that calls no method of a workspace before Slack's `Retry-After` is over: meanwhile it answers as
- * Slack would, without asking it. Whoever calls need not know, whatever was started anew since. Posts are limited by
- * channel. Source: Slack docs, "Rate limits".
+ * A `fetch` that remembers Slack's limits, also across restarts. Until `Retry-After` is over it answers like Slack without a
+ * request. Slack limits each method of a workspace, posts per channel. Source: Slack docs, "Rate limits".
  */
 export function rateLimitedFetch(
   send: typeof fetch,
@@ -27,14 +25,12 @@ export function rateLimitedFetch(
   };
 }
 
-/** As the `WebClient` reads it. */
 const refusal = (waitMs: number) =>
   new Response(null, {
     status: 429,
     headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) },
   });
 
-/** The method, and of a post its channel. */
 function kindOf(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): string {
   const method = methodOf(input);
   if (method !== 'chat.postMessage' || typeof init?.body !== 'string') return method;

@@ -3,7 +3,6 @@ import type { Content } from '../render/blocks.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Answers a gesture at the address that Slack gave for it. */
 export type Respond = (
   url: string,
   content: Content,
@@ -11,10 +10,9 @@ export type Respond = (
 ) => Promise<void>;
 
 /**
- * Answers a slash command or a press at the address Slack gave for it: five times within half an hour, in channels where the bot is
- * no member too; `in_place` of the message whose button was pressed, also where only one person sees it. Throws like the
- * `WebClient`, so that all failures are read in one way.
- * Source: Slack docs, "Handling user interaction", section "Message responses".
+ * Posts to the response address of a command or press: five times within half an hour, also in channels without the bot.
+ * `in_place` replaces the message with the button. Throws the errors of the `WebClient`. Source: Slack docs, "Handling user
+ * interaction", section "Message responses".
  */
 export function createRespond(fetch: typeof globalThis.fetch): Respond {
   return async (url, content, shownTo) => {

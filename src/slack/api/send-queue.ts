@@ -4,21 +4,18 @@ import { DeliveryError } from '../../bot/shared/errors.ts';
 import { readFailure } from './call-failure.ts';
 import type { EditKind, EditPace } from './edit-pace.ts';
 
-/** A call of the Web API that concerns a channel; Slack's limits count per method, that of posts also per channel. */
+/** A call of the Web API for a channel. Slack limits each method, and posts per channel. */
 export interface ChannelCall<T> {
   method: string;
   channel: string;
-  /** Of an edit or a removal: what for. Their limits are those of the workspace. */
+  /** The purpose of an edit or a removal, which Slack limits per workspace. */
   edit?: EditKind;
-  /** Whether `patiently` makes it again when Slack failed: what was done twice would stand there twice. */
+  /** True if `patiently` may repeat it after Slack failed, because doing it twice changes nothing. */
   repeatable?: boolean;
   run(): Promise<T>;
 }
 
-/** Sends to many channels, each at the pace Slack allows it, none held up by another. */
-export type SendQueue = ReturnType<typeof createSendQueue>;
-
-/** Slack takes this so much later that there is a better way. */
+/** Slack accepts no edit for so long that a new message is faster. */
 export class LimitedError extends Error {
   override name = 'LimitedError' as const;
 }
@@ -26,148 +23,154 @@ export class LimitedError extends Error {
 const PATIENCE_MS = 5 * 60_000;
 const REPEAT_AFTER_MS = [500, 1_000, 2_000];
 
-export function createSendQueue(options: { paceMs: number; edits: EditPace; removals: EditPace }) {
-  const { paceMs, edits, removals } = options;
+/** Sends to many channels, each at the pace that Slack allows. A limited channel doesn't delay the others. */
+export class SendQueue {
+  private readonly paceMs: number;
+  private readonly edits: EditPace;
+  private readonly removals: EditPace;
   /** The last task of each channel with one under way. */
-  const lines = new Map<string, Promise<unknown>>();
-  /** Until when a method is limited for a channel, on the clock of `performance.now()`. */
-  const limits = new Map<string, number>();
-  /** The last of the patient calls that a limit holds up, by method and channel. */
-  const heldUp = new Map<string, Promise<unknown>>();
-  const closing = new AbortController();
-  // As many wait as channels are limited.
-  setMaxListeners(0, closing.signal);
-  const paceOf = ({ method }: ChannelCall<unknown>) =>
-    method === 'chat.delete' ? removals : edits;
-  const keyOf = ({ method, channel }: ChannelCall<unknown>) => `${method} ${channel}`;
-  const wait = (ms: number) => pause(ms, undefined, { signal: closing.signal });
+  private readonly tasks = new Map<string, Promise<unknown>>();
+  /** Ends of limits by method and channel, on the clock of `performance.now()`. */
+  private readonly limitsMs = new Map<string, number>();
+  /** The last patient call that waits for a limit, by method and channel. */
+  private readonly limitedCalls = new Map<string, Promise<unknown>>();
+  private readonly closing = new AbortController();
 
-  function limitedForMs(key: string): number {
-    const leftMs = (limits.get(key) ?? 0) - performance.now();
-    if (leftMs <= 0) limits.delete(key);
-    return Math.max(0, leftMs);
+  constructor(options: { paceMs: number; edits: EditPace; removals: EditPace }) {
+    this.paceMs = options.paceMs;
+    this.edits = options.edits;
+    this.removals = options.removals;
+    // Each limited channel listens.
+    setMaxListeners(0, this.closing.signal);
   }
 
-  /** Runs the call and remembers a limit it meets. */
-  async function attempt<T>(call: ChannelCall<T>): Promise<T> {
+  /** Runs one task at a time per channel, in the order of the calls, at least `paceMs` between two starts. */
+  async inOrder<T>(channel: string, send: () => Promise<T>): Promise<T> {
+    const before = this.tasks.get(channel);
+    const sent = (async () => {
+      await before;
+      return await send();
+    })();
+    // A failed task doesn't stop the ones behind it.
+    const done = (async () => {
+      await before;
+      await Promise.allSettled([sent, this.wait(this.paceMs)]);
+    })();
+    this.tasks.set(channel, done);
+    void done.then(() => {
+      if (this.tasks.get(channel) === done) this.tasks.delete(channel);
+    });
+    return await sent;
+  }
+
+  /** Tries once. If the channel is limited, throws a `DeliveryError` with the time to wait. */
+  async once<T>(call: ChannelCall<T>): Promise<T> {
+    const leftMs = call.edit ? this.paceOf(call).take(call.edit) : this.limitedForMs(keyOf(call));
+    if (leftMs) {
+      throw new DeliveryError('Slack is rate limiting the bot.', {
+        permanent: false,
+        retryAfterMs: leftMs,
+      });
+    }
+    return await this.tryNow(call);
+  }
+
+  /** Tries once, without waiting, and remembers a limit. For an edit the caller has waited for its turn. */
+  async tryNow<T>(call: ChannelCall<T>): Promise<T> {
     const { edit } = call;
     try {
-      const done = await call.run();
-      if (edit) paceOf(call).took();
-      return done;
+      const result = await call.run();
+      if (edit) this.paceOf(call).took();
+      return result;
     } catch (error) {
       const { kind, retryAfterMs } = readFailure(error);
       if (kind === 'limited' && retryAfterMs !== undefined) {
-        if (edit) paceOf(call).limited(retryAfterMs);
-        else limits.set(keyOf(call), performance.now() + retryAfterMs);
+        if (edit) this.paceOf(call).limited(retryAfterMs);
+        else this.limitsMs.set(keyOf(call), performance.now() + retryAfterMs);
       }
       throw error;
     }
   }
 
-  /** Waits until the call is not limited. */
-  async function waitFor(call: ChannelCall<unknown>): Promise<void> {
-    const { edit } = call;
-    if (edit === 'end' && paceOf(call).hasRunOut(edit)) {
-      throw new LimitedError('Slack accepts no more edits for a while.');
-    }
-    if (edit) return await paceOf(call).turn(edit);
-    const key = keyOf(call);
-    // Again, since a timer may fire a little early and a limit be set again meanwhile.
-    for (let leftMs = limitedForMs(key); leftMs > 0; leftMs = limitedForMs(key)) {
-      await wait(Math.ceil(leftMs));
+  /**
+   * Tries until it is done, for people who wait: waits for limits to end, and repeats a `repeatable` call when Slack failed.
+   * After five minutes of limits or three repeats it throws the last error. The end of an answer throws `LimitedError` as soon
+   * as edits have run out.
+   */
+  async patiently<T>(call: ChannelCall<T>): Promise<T> {
+    const repeats = call.repeatable ? [...REPEAT_AFTER_MS] : [];
+    let giveUpAtMs: number | undefined;
+    let leaveLine: (() => void) | undefined;
+    try {
+      for (;;) {
+        if (this.isHeldUp(call)) leaveLine ??= await this.joinLine(keyOf(call));
+        await this.waitForTurn(call);
+        giveUpAtMs ??= performance.now() + PATIENCE_MS;
+        try {
+          return await this.tryNow(call);
+        } catch (error) {
+          const { kind, retryAfterMs = 0 } = readFailure(error);
+          const repeatAfterMs = kind === 'unknown' ? repeats.shift() : undefined;
+          const isSoon = kind === 'limited' && performance.now() + retryAfterMs < giveUpAtMs;
+          if (this.closing.signal.aborted || (!isSoon && repeatAfterMs === undefined)) throw error;
+          if (repeatAfterMs !== undefined) await this.wait(repeatAfterMs);
+        }
+      }
+    } finally {
+      leaveLine?.();
     }
   }
 
-  /** Whether the channel is limited, or others wait that were held up before. Edits have a line of their own. */
-  const isHeldUp = (call: ChannelCall<unknown>) =>
-    call.edit === undefined && (heldUp.has(keyOf(call)) || limitedForMs(keyOf(call)) > 0);
+  close(): void {
+    this.closing.abort();
+  }
 
-  /**
-   * Waits for those that were held up before: all together they would meet the next limit again and again. Gives what lets
-   * the next one go.
-   */
-  async function joinLine(call: ChannelCall<unknown>): Promise<() => void> {
+  private paceOf({ method }: ChannelCall<unknown>): EditPace {
+    return method === 'chat.delete' ? this.removals : this.edits;
+  }
+
+  private wait(ms: number): Promise<void> {
+    return pause(ms, undefined, { signal: this.closing.signal });
+  }
+
+  private limitedForMs(key: string): number {
+    const leftMs = (this.limitsMs.get(key) ?? 0) - performance.now();
+    if (leftMs <= 0) this.limitsMs.delete(key);
+    return Math.max(0, leftMs);
+  }
+
+  private async waitForTurn(call: ChannelCall<unknown>): Promise<void> {
+    const { edit } = call;
+    if (edit === 'end' && this.paceOf(call).hasRunOut(edit)) {
+      throw new LimitedError('Slack accepts no more edits for a while.');
+    }
+    if (edit) return await this.paceOf(call).turn(edit);
     const key = keyOf(call);
-    const before = heldUp.get(key);
+    // In a loop, since a timer may fire early and the limit may grow in the meantime.
+    for (let leftMs = this.limitedForMs(key); leftMs > 0; leftMs = this.limitedForMs(key)) {
+      await this.wait(Math.ceil(leftMs));
+    }
+  }
+
+  private isHeldUp(call: ChannelCall<unknown>): boolean {
+    const key = keyOf(call);
+    return call.edit === undefined && (this.limitedCalls.has(key) || this.limitedForMs(key) > 0);
+  }
+
+  /** Waits for earlier calls, since all together would meet the next limit. Returns the function that lets the next one go. */
+  private async joinLine(key: string): Promise<() => void> {
+    const before = this.limitedCalls.get(key);
     let leave = () => {};
     const left = new Promise<void>((resolve) => {
       leave = resolve;
     });
-    heldUp.set(key, left);
+    this.limitedCalls.set(key, left);
     await before;
     return () => {
-      if (heldUp.get(key) === left) heldUp.delete(key);
+      if (this.limitedCalls.get(key) === left) this.limitedCalls.delete(key);
       leave();
     };
   }
-
-  return {
-    /** One at a time per channel, in the order of the calls, at least `paceMs` between the starts of two. */
-    async inOrder<T>(channel: string, send: () => Promise<T>) {
-      const before = lines.get(channel);
-      const sent = (async () => {
-        await before;
-        return await send();
-      })();
-      // The line goes on whatever became of this one, and not before its pace.
-      const done = (async () => {
-        await before;
-        await Promise.allSettled([sent, wait(paceMs)]);
-      })();
-      lines.set(channel, done);
-      void done.then(() => {
-        if (lines.get(channel) === done) lines.delete(channel);
-      });
-      return await sent;
-    },
-
-    /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
-    async once<T>(call: ChannelCall<T>) {
-      const { edit } = call;
-      const leftMs = edit ? paceOf(call).take(edit) : limitedForMs(keyOf(call));
-      if (leftMs) {
-        throw new DeliveryError('Slack is rate limiting the bot.', {
-          permanent: false,
-          retryAfterMs: leftMs,
-        });
-      }
-      return await attempt(call);
-    },
-
-    /** Tries once, now: an edit whose turn has come, or what can be shown in another way. */
-    inTurn: attempt,
-
-    /**
-     * Tries until it is done, for people who wait: waits out limits, and repeats a `repeatable` call when Slack failed.
-     * Gives up after five minutes of limits or three repeats, and throws the last error. The end of an answer gives up, with a
-     * `LimitedError`, as soon as edits have run out. Where a channel is limited, its calls are tried one at a time.
-     */
-    async patiently<T>(call: ChannelCall<T>) {
-      const repeats = call.repeatable ? [...REPEAT_AFTER_MS] : [];
-      let giveUpAtMs: number | undefined;
-      let leave: (() => void) | undefined;
-      try {
-        for (;;) {
-          if (isHeldUp(call)) leave ??= await joinLine(call);
-          await waitFor(call);
-          giveUpAtMs ??= performance.now() + PATIENCE_MS;
-          try {
-            return await attempt(call);
-          } catch (error) {
-            const { kind, retryAfterMs = 0 } = readFailure(error);
-            const repeatAfterMs = kind === 'unknown' ? repeats.shift() : undefined;
-            const again = kind === 'limited' && performance.now() + retryAfterMs < giveUpAtMs;
-            if (closing.signal.aborted || (!again && repeatAfterMs === undefined)) throw error;
-            if (repeatAfterMs !== undefined) await wait(repeatAfterMs);
-          }
-        }
-      } finally {
-        leave?.();
-      }
-    },
-
-    /** Ends all waiting. */
-    close: () => closing.abort(),
-  };
 }
+
+const keyOf = ({ method, channel }: ChannelCall<unknown>) => `${method} ${channel}`;

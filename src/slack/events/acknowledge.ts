@@ -11,38 +11,31 @@ import {
 import type { Logger } from 'pino';
 import { RATE_LIMITED } from '../workspaces/socket.ts';
 
-/** An event is not acknowledged, so that Slack sends it again. */
 class NotHeardError extends Error {
   override name = 'NotHeardError' as const;
 }
 
-/** One delivery of an event, as its listeners see it. */
 export interface SlackDelivery {
-  /** Slack sends the event again, unless this one is acknowledged. */
   readonly comesAgain: boolean;
-  /** What the event asks for could not be stored: Slack is to send it again. */
+  /** The request could not be stored, so Slack must send the event again. */
   notHeard(): void;
 }
 
-/** How often Slack sends an event after it was sent first. Source: Slack docs, "Events API", "Retries". */
+/** Source: Slack docs, "Events API", "Retries". */
 const RETRIES = 3;
-
-/** How soon it is looked again whether all is acknowledged. */
 const LOOK_AGAIN_MS = 5;
-
-/** What Bolt hands to listeners of ours in the context of an event. */
 const DELIVERY = 'askwatchDelivery';
 
 export const deliveryOf = (context: Context): SlackDelivery => context[DELIVERY];
 
 /**
- * Acknowledges events when all that listen are done with them, and not those of which one says that it could not be stored. Bolt
- * would acknowledge each before anybody has seen it, and a crash would lose it (@slack/bolt 5.1.0, `App.processEvent`).
+ * Acknowledges an event after its listeners, and not at all if one could not store it. Bolt acknowledges each event first, and
+ * a crash would lose it (@slack/bolt 5.1.0, `App.processEvent`).
  *
- * Acknowledges the notice that Slack leaves out events, too, which Bolt knows nothing of, and tells whoever runs the program.
- * Source: Slack docs, "Events API", "Rate limiting": more than 30,000 events in an hour of one workspace.
+ * Logs and acknowledges the notice that Slack drops events, which Bolt doesn't know. Source: Slack docs, "Events API", "Rate
+ * limiting": more than 30,000 events of a workspace in an hour.
  *
- * Returns what resolves as soon as Slack waits for no acknowledgement, or after so long.
+ * Returns a function that resolves when nothing is left to acknowledge, or after the time limit.
  */
 export function acknowledgeEvents(app: App, log: Logger): (withinMs: number) => Promise<void> {
   const processEvent = app.processEvent.bind(app);
@@ -91,7 +84,7 @@ export function acknowledgeEvents(app: App, log: Logger): (withinMs: number) => 
   };
 }
 
-/** Resolves to `heard`, or to false after the time limit. */
+/** Resolves to false after the time limit. */
 export async function heardInTime(heard: Promise<boolean>, withinMs: number): Promise<boolean> {
   const over = new AbortController();
   const { signal } = over;
@@ -101,7 +94,7 @@ export async function heardInTime(heard: Promise<boolean>, withinMs: number): Pr
   return isHeard;
 }
 
-/** What answers Slack over HTTP where an event is not acknowledged. */
+/** Answers over HTTP if an event is not acknowledged. */
 export const httpRefusals = (log: Logger) => ({
   async processEventErrorHandler(args: ReceiverProcessEventErrorHandlerArgs): Promise<boolean> {
     if (!(args.error instanceof NotHeardError)) {
@@ -116,7 +109,7 @@ export const httpRefusals = (log: Logger) => ({
   },
 });
 
-/** What becomes of an envelope of the socket that is not acknowledged. */
+/** False for an envelope that must not be acknowledged. */
 export async function refuseEnvelope(
   args: SocketModeReceiverProcessEventErrorHandlerArgs,
 ): Promise<boolean> {

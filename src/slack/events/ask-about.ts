@@ -3,26 +3,22 @@ import { askAboutCommand } from '../../bot/commands/ask-about.ts';
 import type { Bot } from '../../bot/platform.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
-import { createShowCard } from '../answers/charts.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
 import { renderNote } from '../render/render-answer.ts';
 import { renderForm } from '../render/render-form.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { ChosenMessage } from './parse-events.ts';
 
-/** Half of the three seconds within which a form opens, for the names of those who are in the message. */
+/** A third of the three seconds in which a form must open, for the names in the message. */
 const NAMES_MS = 1_000;
 
-/** A form carries 3,000 characters, of which a message with ten files may take most. */
+/** A form carries 3,000 characters, and ten files take most of them. */
 const MAX_AUTHOR = 80;
 const MAX_NAME = 60;
 
-/**
- * Opens the form that asks about a message; whoever gets none is told why. What the message says stands in the form, where
- * Slack keeps it until that is sent. Never throws.
- */
+/** Opens the form for a question about a message, or says why not. The form carries the message's text. Never throws. */
 export async function openAskAbout(
-  { client, people, respond }: Workspace,
+  { client, people, respond, showCard }: Workspace,
   { trigger, channel, ts, thread, message, responseUrl }: ChosenMessage,
   {
     bot,
@@ -44,7 +40,6 @@ export async function openAskAbout(
   ]);
   if ('card' in opened) {
     const { card } = opened;
-    const showCard = createShowCard(log);
     return await tell((to) => showCard(card, (content) => respond(to, content, 'ephemeral')));
   }
   const about = {

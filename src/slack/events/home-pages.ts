@@ -4,26 +4,24 @@ import { readFailure } from '../api/call-failure.ts';
 import type { HomeNotice } from '../render/render-home.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 
-/** Makes a person's home as it is at that moment. */
 type MakeHome = (notice: HomeNotice | undefined) => Promise<types.HomeView>;
 
-/** What is known of one person's home. */
 interface Page {
   running?: Promise<void>;
-  /** Something may have changed since the home under way was made. */
+  /** True if a change may have come after the last rendering began. */
   stale: boolean;
   notice?: HomeNotice & { untilMs: number };
-  /** What Slack shows, and its name for that. */
+  /** The last published home, with Slack's hash of it. */
   shown?: { digest: string; hash: string | undefined; atMs: number };
 }
 
-/** A home that shows the same is published again only after this: Slack may show another one. */
+/** An unchanged home is published again only after this time, since Slack may show another one. */
 const KEEP_MS = 60_000;
 const NOTICE_MS = 60_000;
-/** Known homes; more are published once too often. */
+/** A forgotten home is published once too often. */
 const MAX_PAGES = 1_000;
 
-/** The homes that are shown to people, each published no more often than something changes. */
+/** Publishes homes only when they change. */
 export function createHomePages() {
   const pages = new Map<string, Page>();
 
@@ -65,8 +63,8 @@ export function createHomePages() {
 
   return {
     /**
-     * Shows a person's home, with a notice over it that stays for a while. Calls that come while the home is being made share
-     * one more. Throws what the `WebClient` throws.
+     * Publishes a person's home; a notice above it stays for a while. Calls during a rendering share the next one. Throws the
+     * errors of the `WebClient`.
      */
     async publish(
       to: { workspace: Workspace; person: string },

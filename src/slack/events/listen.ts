@@ -16,7 +16,7 @@ import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { deliveryOf, heardInTime } from './acknowledge.ts';
 import { openAskAbout } from './ask-about.ts';
-import { createHome } from './home.ts';
+import { HomeTabs } from './home.ts';
 import {
   inputIn,
   inputOf,
@@ -30,289 +30,312 @@ import {
   triggerOf,
 } from './parse-events.ts';
 
-/** A third of the three seconds in which a form must be there. Source: Slack docs, "views.open", `trigger_id`. */
+/** A third of the three seconds in which a form must open. Source: Slack docs, "views.open", `trigger_id`. */
 const BEGIN_LIMIT_MS = 1_000;
 
 const NOT_INSTALLED =
   'Askwatch isn’t installed in this workspace, or was removed. Ask your Askwatch admin for the install page.';
 
-/** Receives Slack's events and hands the ones that are meant for the bot to it. */
-export function listen(
-  app: App,
-  options: { workspaces: Workspaces; bot: Bot; origins: Origins; paces: Paces; log: Logger },
-): void {
-  const { workspaces, bot, origins, paces, log } = options;
-  const home = createHome({ workspaces, bot, log });
-  const names = topLevelNames(bot.commands);
-  const commands = new Set(names);
-  const withForms = [...bot.forms, askAboutCommand];
+interface ListenOptions {
+  workspaces: Workspaces;
+  bot: Bot;
+  origins: Origins;
+  paces: Paces;
+  log: Logger;
+}
 
-  /** A person whose rights can be asked for, also over another channel, which is named as the bot names it. */
-  function personIn(workspace: Workspace, said: Person, channel: string): Person {
-    const person = workspace.rightsOf(said)(channel);
-    async function channelOf(id: string) {
-      const found = await person.channelOf?.(id);
-      return found && { ...found, channel: workspaces.nameOf(workspace, found.channel) };
+export function listen(app: App, options: ListenOptions): void {
+  const listener = new Listener(options);
+  listener.listenForCommands(app);
+  listener.listenForPresses(app);
+  listener.listenForForms(app);
+  listener.listenForMessages(app);
+  listener.listenForAgentEvents(app);
+  listener.listenForOpenChannels(app);
+  listener.listenForRemovals(app);
+}
+
+class Listener {
+  private readonly options: ListenOptions;
+  private readonly home: HomeTabs;
+  private readonly commandNames: string[];
+  private readonly formCommands: readonly Command[];
+
+  constructor(options: ListenOptions) {
+    this.options = options;
+    this.home = new HomeTabs(options);
+    this.commandNames = topLevelNames(options.bot.commands);
+    this.formCommands = [...options.bot.forms, askAboutCommand];
+  }
+
+  listenForCommands(app: App): void {
+    const { bot } = this.options;
+    for (const name of this.commandNames) {
+      app.command(`/${name}`, async ({ ack, command, context }) => {
+        // Slack shows an error after three seconds, so nothing slow comes before an acknowledgement.
+        const workspace = await this.workspaceOf(context);
+        if (!workspace) return await ack({ response_type: 'ephemeral', text: NOT_INSTALLED });
+        const input = this.qualify(workspace, parseCommand(command));
+        const withForm = formOf(`${command.command} ${command.text}`, bot.commands);
+        if (!withForm && !(await this.converse(workspace, input))) return;
+        await ack();
+        if (!withForm || (await this.openForm(workspace, withForm, command))) return;
+        await this.converse(workspace, input);
+      });
     }
+    // Bolt doesn't answer unknown commands. Every matching listener runs, so this one excludes ours.
+    const unknown = new RegExp(`^/(?!(?:${this.commandNames.join('|')})$)`);
+    app.command(unknown, async ({ ack, command }) => {
+      const known = this.commandNames.map((name) => `/${name}`).join(', ');
+      const text = `Unknown command ${escapeText(command.command)}. Use ${known}.`;
+      await ack({ response_type: 'ephemeral', text });
+    });
+  }
+
+  listenForPresses(app: App): void {
+    const { bot, log } = this.options;
+    // Every button, since Slack shows a warning if nobody acknowledges a press.
+    app.action({ type: 'block_actions' }, async ({ ack, body, context }) => {
+      const workspace = await this.workspaceOf(context);
+      const pressed = workspace && parseButtonPress(body);
+      const input = pressed && this.qualify(workspace, pressed);
+      if (input && !(await this.press(workspace, input, triggerOf(body)))) return;
+      await ack();
+      if (!workspace || input || (await this.changeForm(workspace, body))) return;
+      if (!this.home.press(workspace, body)) log.debug('ignored a press of an unknown button');
+    });
+
+    const askAbout = { callback_id: ASK_ABOUT.id, type: 'message_action' } as const;
+    app.shortcut(askAbout, async ({ ack, body, context }) => {
+      await ack();
+      const workspace = await this.workspaceOf(context);
+      const chosen = workspace && parseChosenMessage(body);
+      if (!chosen) return log.debug('ignored an unknown message shortcut');
+      const { channel, person } = chosen;
+      const input = inputIn(channel, { id: '', request: { line: '' }, person });
+      const { place, person: withRights } = this.qualify(workspace, input).invocation;
+      await openAskAbout(workspace, chosen, { bot, place, person: withRights, log });
+    });
+  }
+
+  listenForForms(app: App): void {
+    app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
+      const filled = parseForm(body, this.formCommands);
+      const problems = filled ? formProblems(filled.command, filled.values) : {};
+      if (Object.keys(problems).length > 0) {
+        await ack({ response_action: 'errors', errors: problems });
+        return;
+      }
+      const workspace = await this.workspaceOf(context);
+      const input = workspace && filled && this.qualify(workspace, inputOf(filled));
+      // From a home, the person's rights in the channel are checked first, which takes time.
+      if (input && !input.isInHome && !(await this.converse(workspace, input))) return;
+      await ack();
+      if (!input) this.options.log.debug('ignored an unknown form');
+      else if (input.isInHome) this.home.submit(workspace, input);
+    });
+  }
+
+  listenForMessages(app: App): void {
+    const { bot, log } = this.options;
+    const commands = new Set(this.commandNames);
+    const onMessage = (event: MessageEvent, context: Context) =>
+      this.orAgain(context, async (comesAgain) => {
+        const workspace = await this.workspaceOf(context);
+        const parsed = workspace && parseMessage(event, workspace.self, commands);
+        if (!parsed) return true;
+        const input = this.qualify(workspace, parsed);
+        const { place, thread } = input.invocation;
+        if (!input.addressed) {
+          if (!input.inThread || thread === undefined) return true;
+          if (!(await bot.isConversation(place, thread))) {
+            const { channel } = input;
+            log.trace({ channel }, 'ignored a message in a thread that Askwatch is not in');
+            return true;
+          }
+        }
+        return await workspace.conversation.answer(bot.dispatch, input, { comesAgain });
+      });
+    app.event('app_mention', ({ event, context }) => onMessage(event, context));
+    app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
+  }
+
+  listenForAgentEvents(app: App): void {
+    const { bot, workspaces } = this.options;
+    // Source: Slack docs, "app_home_opened".
+    app.event('app_home_opened', async ({ event: { tab, channel, user }, context }) => {
+      const workspace = await this.workspaceOf(context);
+      if (tab === 'messages') this.later(workspace?.agent.suggest(channel));
+      else if (tab === 'home' && workspace) this.home.open(workspace, user);
+    });
+
+    // Slack's own Stop button. Source: Slack docs, "agent_session_stopped".
+    app.event('agent_session_stopped', async ({ event, context }) => {
+      const { channel, thread_ts: thread, user, event_ts: ts } = event;
+      const workspace = await this.workspaceOf(context);
+      if (!workspace) return;
+      const place = { platform: 'slack', channel: workspaces.nameOf(workspace, channel) };
+      await this.orAgain(context, async (comesAgain) => {
+        const answers = await bot.answersIn(place, thread);
+        this.later(workspace.agent.settle({ channel, thread }));
+        const stops = answers.flatMap(whileGenerated).map(({ command, values }) => {
+          const input = inputIn(channel, {
+            id: `slack:${channel}:${user}:${ts}:${values.answer}`,
+            request: { command, values },
+            thread,
+            // Only they can press it in a direct conversation.
+            person: { id: user, name: 'you' },
+          });
+          const qualified = this.qualify(workspace, { ...input, inThread: true });
+          return workspace.conversation.answer(bot.dispatch, qualified, { comesAgain });
+        });
+        return (await Promise.all(stops)).every((isStored) => isStored);
+      });
+    });
+  }
+
+  /** Sends waiting alerts to channels that are open again. */
+  listenForOpenChannels(app: App): void {
+    const { bot, workspaces } = this.options;
+    const retry = async (channel: string, workspace: Workspace | undefined) => {
+      if (!workspace) return;
+      const name = workspaces.nameOf(workspace, channel);
+      await bot.retryClosed('slack', (closed) => closed === name);
+    };
+    // Source: Slack docs, "channel_unarchive", "group_unarchive", "member_joined_channel".
+    for (const type of ['channel_unarchive', 'group_unarchive'] as const) {
+      app.event(type, async ({ event, context }) =>
+        this.later(retry(event.channel, await this.workspaceOf(context))),
+      );
+    }
+    app.event('member_joined_channel', async ({ event: { user, channel }, context }) => {
+      const workspace = await this.workspaceOf(context);
+      if (user === workspace?.self.userId) this.later(retry(channel, workspace));
+    });
+  }
+
+  listenForRemovals(app: App): void {
+    const { workspaces, log } = this.options;
+    if (!workspaces.removed) return;
+    const onRemoval = async (teamId: string | undefined) => {
+      if (teamId === undefined) log.warn('Slack did not say which workspace removed Askwatch');
+      else await workspaces.removed?.(teamId);
+    };
+    app.event('app_uninstalled', async ({ body }) => this.later(onRemoval(body.team_id)));
+    // Tokens of people aren't ours. Source: Slack docs, "tokens_revoked event".
+    app.event('tokens_revoked', async ({ body, event }) => {
+      if (event.tokens.bot?.length) this.later(onRemoval(body.team_id));
+    });
+  }
+
+  /** `undefined` if the app is not installed there. */
+  private async workspaceOf({ teamId }: Context): Promise<Workspace | undefined> {
+    const { workspaces, log } = this.options;
+    const workspace = await workspaces.of(teamId);
+    if (!workspace) {
+      log.debug({ teamId }, 'ignored an event from a workspace where Askwatch is not installed');
+    }
+    return workspace;
+  }
+
+  /** Adds the workspace to channel and id, since two workspaces may use the same, and the person's rights. */
+  private qualify(workspace: Workspace, input: UserInput): UserInput {
+    const { workspaces, origins } = this.options;
+    const { channel, invocation } = input;
+    const place = { ...invocation.place, channel: workspaces.nameOf(workspace, channel) };
+    const id = workspaces.nameOf(workspace, invocation.id);
+    const person = this.personIn(workspace, invocation.person, channel);
+    return origins.noted({ ...input, invocation: { ...invocation, id, place, person } });
+  }
+
+  private personIn(workspace: Workspace, said: Person, channel: string): Person {
+    const person = workspace.rightsOf(said)(channel);
+    const channelOf = async (id: string) => {
+      const found = await person.channelOf?.(id);
+      const { workspaces } = this.options;
+      return found && { ...found, channel: workspaces.nameOf(workspace, found.channel) };
+    };
     return { ...person, channelOf };
   }
 
   /**
-   * The input with its channel and id qualified by the workspace, since two workspaces may use the same, and with a person
-   * whose rights can be asked for.
+   * Passes a command or press to the bot. Slack sends it only once. Resolves to false if it must not be acknowledged: Slack
+   * then shows an error to the person, which nobody else could do after a kill.
    */
-  function qualify(workspace: Workspace, input: UserInput): UserInput {
-    const { channel, invocation } = input;
-    const place = { ...invocation.place, channel: workspaces.nameOf(workspace, channel) };
-    const id = workspaces.nameOf(workspace, invocation.id);
-    const person = personIn(workspace, invocation.person, channel);
-    return origins.noted({ ...input, invocation: { ...invocation, id, place, person } });
+  private converse({ conversation }: Workspace, input: UserInput): Promise<boolean> {
+    const { bot, paces } = this.options;
+    return heardInTime(conversation.answer(bot.dispatch, input), paces.storeMs);
   }
 
-  /**
-   * Hands a gesture, which Slack does not repeat, to the bot. Resolves to false if it must not be acknowledged: Slack then shows
-   * its person that it failed, which nobody else could do after a kill.
-   */
-  const converse = ({ conversation }: Workspace, input: UserInput) =>
-    heardInTime(conversation.answer(bot.dispatch, input), paces.storeMs);
+  /** Has Slack send an event again that could not be stored, or could not be read. */
+  private async orAgain(context: Context, hear: (comesAgain: boolean) => Promise<boolean>) {
+    const delivery = deliveryOf(context);
+    try {
+      if (!(await hear(delivery.comesAgain)) && delivery.comesAgain) delivery.notHeard();
+    } catch (error) {
+      this.options.log.warn({ err: error }, 'could not process an event');
+      delivery.notHeard();
+    }
+  }
 
   /** Logs the failure of work that continues after an event is acknowledged. */
-  function later(work: Promise<unknown> | undefined): void {
+  private later(work: Promise<unknown> | undefined): void {
     work?.catch((error: unknown) => {
-      log.error({ err: error }, 'could not handle an event');
+      this.options.log.error({ err: error }, 'could not handle an event');
     });
   }
 
-  /** The workspace of an event; undefined where the app is not installed, or no longer. */
-  async function workspaceOf({ teamId }: Context): Promise<Workspace | undefined> {
-    const workspace = await workspaces.of(teamId);
-    if (!workspace)
-      log.debug({ teamId }, 'ignored an event from a workspace where Askwatch is not installed');
-    return workspace;
-  }
-
-  /** Opens the form of a command; false when this person gets none, or Slack does not show it. */
-  async function openForm(workspace: Workspace, command: Command, typed: SlashCommand) {
-    const { invocation } = qualify(workspace, parseCommand(typed));
-    const opened = await bot.openForm(command, invocation);
-    // Whoever gets no form gets the reply of the bare command.
+  /** Opens the form of a command. False if the person gets none; then the bare command replies. */
+  private async openForm(workspace: Workspace, command: Command, typed: SlashCommand) {
+    const { invocation } = this.qualify(workspace, parseCommand(typed));
+    const opened = await this.options.bot.openForm(command, invocation);
     if ('card' in opened || !isShowable(opened.begin)) return false;
     const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
     const view = renderForm(command, { command: command.name, channel, responseUrl }, opened);
-    return await show(workspace, { trigger_id, view });
+    return await this.show(workspace, { trigger_id, view });
   }
 
-  /** The form that a button opens besides what it does, if its person gets it now. */
-  async function formOfPress({ invocation, channel, inThread, responseUrl }: UserInput) {
-    const { request, thread } = invocation;
-    const opening = bot.formOfPress(request, async () => invocation);
-    const opened = await orLate(opening, BEGIN_LIMIT_MS);
-    if (!opened || !isShowable(opened.begin)) return undefined;
-    const { command, carried } = opened;
-    const origin = { command: command.name, channel, carried };
-    const at = {
-      ...(inThread && thread !== undefined && { thread }),
-      ...(responseUrl && { responseUrl }),
-    };
-    return renderForm(command, { ...origin, ...at }, opened);
-  }
-
-  /**
-   * Hands a press to the bot, and shows the form that its button opens, whatever becomes of either. What the form begins with is
-   * known before the press changes that.
-   */
-  async function press(
-    workspace: Workspace,
-    input: UserInput,
-    trigger: string | undefined,
-  ): Promise<boolean> {
-    const view = trigger === undefined ? undefined : await formOfPress(input);
-    const isHeard = converse(workspace, input);
-    if (view && trigger !== undefined) await show(workspace, { trigger_id: trigger, view });
+  /** Passes a press to the bot, and opens its form. The form's content is read before the press changes it. */
+  private async press(workspace: Workspace, input: UserInput, trigger: string | undefined) {
+    const view = trigger === undefined ? undefined : await this.formOfPress(input);
+    const isHeard = this.converse(workspace, input);
+    if (view && trigger !== undefined) await this.show(workspace, { trigger_id: trigger, view });
     return await isHeard;
   }
 
-  /** Shows a form; false when Slack does not. */
-  async function show({ client }: Workspace, form: { trigger_id: string; view: types.ModalView }) {
+  private async formOfPress({ invocation, channel, inThread, responseUrl }: UserInput) {
+    const { request, thread } = invocation;
+    const opening = this.options.bot.formOfPress(request, async () => invocation);
+    const opened = await orLate(opening, BEGIN_LIMIT_MS);
+    if (!opened || !isShowable(opened.begin)) return undefined;
+    const { command, carried } = opened;
+    const at = { channel, responseUrl, thread: inThread ? thread : undefined };
+    return renderForm(command, { command: command.name, carried, ...at }, opened);
+  }
+
+  /** False if Slack refuses. */
+  private async show({ client }: Workspace, form: { trigger_id: string; view: types.ModalView }) {
     try {
       await client.views.open(form);
       return true;
     } catch (error) {
-      log.warn({ reason: readFailure(error).code }, 'could not open a form');
+      this.options.log.warn({ reason: readFailure(error).code }, 'could not open a form');
       return false;
     }
   }
 
-  /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
-  async function changeForm({ client }: Workspace, payload: unknown): Promise<boolean> {
-    const filled = parseForm(payload, withForms);
+  /** Shows the inputs that go with a choice; false if it was in none of our forms. */
+  private async changeForm({ client }: Workspace, payload: unknown): Promise<boolean> {
+    const filled = parseForm(payload, this.formCommands);
     if (!filled) return false;
     const { viewId, hash, command, origin, values } = filled;
     try {
       const view = renderForm(command, origin, { chosen: values });
       await client.views.update({ view_id: viewId, hash, view });
     } catch (error) {
-      // Whoever chooses quickly changes it again.
-      log.debug({ reason: readFailure(error).code }, 'could not update a form');
+      // A quick second choice updates the form again.
+      this.options.log.debug({ reason: readFailure(error).code }, 'could not update a form');
     }
     return true;
   }
-
-  for (const name of names) {
-    app.command(`/${name}`, async ({ ack, command, context }) => {
-      // Slack shows an error to the person after three seconds, so nothing that takes time comes before an acknowledgement.
-      const workspace = await workspaceOf(context);
-      if (!workspace) return await ack({ response_type: 'ephemeral', text: NOT_INSTALLED });
-      const input = qualify(workspace, parseCommand(command));
-      const withForm = formOf(`${command.command} ${command.text}`, bot.commands);
-      if (!withForm && !(await converse(workspace, input))) return;
-      await ack();
-      if (!withForm || (await openForm(workspace, withForm, command))) return;
-      await converse(workspace, input);
-    });
-  }
-
-  // Bolt leaves a command that nobody listens to unanswered; all but ours, since every matching listener runs.
-  app.command(new RegExp(`^/(?!(?:${names.join('|')})$)`), async ({ ack, command }) => {
-    const known = names.map((name) => `/${name}`).join(', ');
-    const text = `Unknown command ${escapeText(command.command)}. Use ${known}.`;
-    await ack({ response_type: 'ephemeral', text });
-  });
-
-  /** Has Slack send an event again that could not be stored; so, too, where it is not known whether it is meant for the bot. */
-  async function orAgain(context: Context, hear: (comesAgain: boolean) => Promise<boolean>) {
-    const delivery = deliveryOf(context);
-    try {
-      if (!(await hear(delivery.comesAgain)) && delivery.comesAgain) delivery.notHeard();
-    } catch (error) {
-      log.warn({ err: error }, 'could not process an event');
-      delivery.notHeard();
-    }
-  }
-
-  const onMessage = (event: MessageEvent, context: Context) =>
-    orAgain(context, async (comesAgain) => {
-      const workspace = await workspaceOf(context);
-      const parsed = workspace && parseMessage(event, workspace.self, commands);
-      if (!parsed) return true;
-      const input = qualify(workspace, parsed);
-      const { place, thread } = input.invocation;
-      if (!input.addressed) {
-        if (!input.inThread || thread === undefined) return true;
-        if (!(await bot.isConversation(place, thread))) {
-          log.trace(
-            { channel: input.channel },
-            'ignored a message in a thread that Askwatch is not in',
-          );
-          return true;
-        }
-      }
-      return await workspace.conversation.answer(bot.dispatch, input, { comesAgain });
-    });
-
-  // Every button, not ours alone: Slack shows the person a warning where nobody answers.
-  app.action({ type: 'block_actions' }, async ({ ack, body, context }) => {
-    const workspace = await workspaceOf(context);
-    const input = workspace && parseButtonPress(body);
-    if (input && !(await press(workspace, qualify(workspace, input), triggerOf(body)))) return;
-    await ack();
-    if (!workspace || input || (await changeForm(workspace, body))) return;
-    if (!home.press(workspace, body)) log.debug('ignored a press of an unknown button');
-  });
-
-  app.shortcut(
-    { callback_id: ASK_ABOUT.id, type: 'message_action' },
-    async ({ ack, body, context }) => {
-      await ack();
-      const workspace = await workspaceOf(context);
-      const chosen = workspace && parseChosenMessage(body);
-      if (!chosen) return log.debug('ignored an unknown message shortcut');
-      const { channel, person } = chosen;
-      const input = qualify(workspace, inputIn(channel, { id: '', request: { line: '' }, person }));
-      await openAskAbout(workspace, chosen, { bot, ...input.invocation, log });
-    },
-  );
-
-  app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
-    const filled = parseForm(body, withForms);
-    const problems = filled ? formProblems(filled.command, filled.values) : {};
-    if (Object.keys(problems).length > 0) {
-      await ack({ response_action: 'errors', errors: problems });
-      return;
-    }
-    const workspace = await workspaceOf(context);
-    const input = workspace && filled && qualify(workspace, inputOf(filled));
-    // What a person may do in a channel from their home is asked of Slack first.
-    if (input && !input.isInHome && !(await converse(workspace, input))) return;
-    await ack();
-    if (!input) log.debug('ignored an unknown form');
-    else if (input.isInHome) home.submit(workspace, input);
-  });
-
-  // Source: Slack docs, "app_home_opened".
-  app.event('app_home_opened', async ({ event: { tab, channel, user }, context }) => {
-    const workspace = await workspaceOf(context);
-    if (tab === 'messages') later(workspace?.agent.suggest(channel));
-    else if (tab === 'home' && workspace) home.open(workspace, user);
-  });
-
-  // A press of Slack's own Stop. Source: Slack docs, "agent_session_stopped".
-  app.event('agent_session_stopped', async ({ event, context }) => {
-    const { channel, thread_ts: thread, user, event_ts: ts } = event;
-    const workspace = await workspaceOf(context);
-    if (!workspace) return;
-    const place = { platform: 'slack', channel: workspaces.nameOf(workspace, channel) };
-    await orAgain(context, async (comesAgain) => {
-      const answers = await bot.answersIn(place, thread);
-      // Those that are under way are about to end.
-      later(workspace.agent.settle(channel, thread));
-      const stops = answers.flatMap(whileGenerated).map(({ command, values }) => {
-        const input = inputIn(channel, {
-          id: `slack:${channel}:${user}:${ts}:${values.answer}`,
-          request: { command, values },
-          thread,
-          // Nobody else is there to press it.
-          person: { id: user, name: 'you' },
-        });
-        const qualified = qualify(workspace, { ...input, inThread: true });
-        return workspace.conversation.answer(bot.dispatch, qualified, { comesAgain });
-      });
-      return (await Promise.all(stops)).every((isStored) => isStored);
-    });
-  });
-
-  /** What waits for a channel that was closed to alerts is sent there. */
-  async function onChannelOpen(channel: string, workspace: Workspace | undefined): Promise<void> {
-    if (!workspace) return;
-    const name = workspaces.nameOf(workspace, channel);
-    await bot.retryClosed('slack', (closed) => closed === name);
-  }
-
-  // Source: Slack docs, "channel_unarchive", "group_unarchive", "member_joined_channel".
-  app.event('channel_unarchive', async ({ event, context }) =>
-    later(onChannelOpen(event.channel, await workspaceOf(context))),
-  );
-  app.event('group_unarchive', async ({ event, context }) =>
-    later(onChannelOpen(event.channel, await workspaceOf(context))),
-  );
-  app.event('member_joined_channel', async ({ event: { user, channel }, context }) => {
-    const workspace = await workspaceOf(context);
-    if (user === workspace?.self.userId) later(onChannelOpen(channel, workspace));
-  });
-
-  // Source: Slack docs, "tokens_revoked event".
-  async function onRemoval(teamId: string | undefined): Promise<void> {
-    if (teamId === undefined) log.warn('Slack did not say which workspace removed Askwatch');
-    else await workspaces.removed?.(teamId);
-  }
-  if (workspaces.removed) {
-    app.event('app_uninstalled', async ({ body }) => later(onRemoval(body.team_id)));
-    app.event('tokens_revoked', async ({ body, event }) => {
-      // Tokens of people are none of ours.
-      if (event.tokens.bot?.length) later(onRemoval(body.team_id));
-    });
-  }
-
-  app.event('app_mention', ({ event, context }) => onMessage(event, context));
-  app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
 }

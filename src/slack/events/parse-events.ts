@@ -30,26 +30,23 @@ export interface MessageEvent {
   files?: unknown;
 }
 
-/** The fields of a slash command that are read here. */
 export type SlashCommand = Pick<
   BoltCommand,
   'command' | 'text' | 'trigger_id' | 'channel_id' | 'user_id' | 'user_name' | 'response_url'
 >;
 
-/** What people write themselves: with files, and as a reply that is also shown in the channel. */
+/** Messages of people, also with files, and replies that are also sent to the channel. */
 const WRITTEN_BY_PEOPLE = new Set<string | undefined>([
   undefined,
   'file_share',
   'thread_broadcast',
 ]);
 
-/** What is said to the bot in a channel, in no thread. */
 export function inputIn(channel: string, invocation: Omit<Invocation, 'place'>): UserInput {
   const place = { platform: 'slack', channel };
   return { invocation: { ...invocation, place }, channel, addressed: true, inThread: false };
 }
 
-/** A slash command as an input. */
 export function parseCommand(command: SlashCommand): UserInput {
   const keepsChosen = namesPeople(`${command.command} ${command.text}`);
   const text = decodeText(command.text ?? '', () => undefined, { keepsChosen });
@@ -62,9 +59,8 @@ export function parseCommand(command: SlashCommand): UserInput {
 }
 
 /**
- * A message as an input; undefined for what no person wrote just now: posts of bots and of ours, edits, joins.
- * A mention reaches us twice, as `app_mention` and as `message`, in any order: both give the same id.
- * `commands` are the top-level names, such as `monitor`; a line that starts with one of them is that command.
+ * A message as an input; `undefined` for bots, edits and joins. A mention arrives twice, as `app_mention` and as `message`, in
+ * any order and with one id. A line that starts with one of `commands`, such as `monitor`, is that command.
  */
 export function parseMessage(
   event: MessageEvent,
@@ -81,12 +77,12 @@ export function parseMessage(
   const typed = withoutMention(text, self);
   const nameOf = (id: string) => (id === self.userId ? self.name : undefined);
   const said = decodeText(typed, nameOf, { keepsChosen: namesPeople(typed) }).trim();
-  // A picture without a word in a thread is not a question: people may mean one another by it.
+  // A picture without text in a thread is not a question, because people may mean one another.
   if (said === '' && !addressed) return undefined;
   const files = filesIn(event.files);
   const question = said === '' && files.length > 0 ? WITHOUT_WORDS : said;
   const { thread_ts: thread } = event;
-  // All that is said in a direct conversation is said to the bot.
+  // Everything in a direct conversation is for the bot.
   const among = !direct && thread !== undefined && thread !== event.ts;
   const input = inputIn(event.channel, {
     id: `slack:${event.channel}:${event.ts}`,
@@ -102,7 +98,6 @@ export function parseMessage(
 const mentions = (text: string, self: BotIdentity) =>
   text.includes(`<@${self.userId}>`) || text.includes(`<@${self.userId}|`);
 
-/** The text without the bot's mention where it only calls the bot: at the start and at the end. */
 function withoutMention(text: string, { userId }: BotIdentity): string {
   const mention = `<@${userId}(?:\\|[^<>]*)?>`;
   return text
@@ -114,16 +109,15 @@ function requestOf(question: string, commands: ReadonlySet<string>): Invocation[
   if (question === '') return { line: '/askwatch help' };
   const name = /^\/([a-z]+)(?=\s|$)/i.exec(question)?.[1]?.toLowerCase();
   if (name !== undefined && commands.has(name)) return { line: question };
-  // Apart, not as a line: words such as `model=x` in a sentence are part of the question.
+  // Not as a line, since words such as `model=x` in a sentence belong to the question.
   return { command: 'ask', values: { question } };
 }
 
 /**
- * A press of a button of ours as an input; undefined for anything else.
+ * A press of one of our buttons; `undefined` for anything else. The payload isn't trusted. A repeated delivery has the same
+ * time and person, two presses never do.
  *
- * Takes the payload as it came and believes none of it. A repeat of a press has its time and its person again, two presses
- * never do. Sources: Slack docs, "block_actions payload"; `container.thread_ts`, which no page names: slack-go/slack pull
- * request 888.
+ * Sources: Slack docs, "block_actions payload"; `container.thread_ts`: slack-go/slack pull request 888.
  */
 export function parseButtonPress(payload: unknown): UserInput | undefined {
   const { user, channel, container, message, response_url } = fieldsOf(payload);
@@ -135,9 +129,9 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
   if (!press || !person || place === undefined || atTs === undefined) return undefined;
 
   const ts = tsOf(shown.ts) ?? tsOf(shown.message_ts);
-  // What only one person sees has nothing under it.
+  // Nothing can be under a message that one person sees.
   const thread = tsOf(shown.thread_ts) ?? (shown.is_ephemeral === true ? undefined : ts);
-  // A message with replies is in a thread by its own name, and still stands in the channel.
+  // A message with replies has its own ts as the thread, and is still in the channel.
   const inThread = thread !== undefined && thread !== ts;
   const responseUrl = textOf(response_url);
   const input = inputIn(place, {
@@ -156,10 +150,8 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
   };
 }
 
-/** What has a value and is pressed. */
 const BUTTONS = new Set<unknown>(['button', 'feedback_buttons']);
 
-/** A button of ours that was pressed, and what it asks for; undefined for anything else. */
 function pressIn(payload: unknown) {
   const { type, actions } = fieldsOf(payload);
   const action = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
@@ -175,7 +167,7 @@ function personOf(user: unknown): Person | undefined {
   return { id: known, name: textOf(name) ?? textOf(username) ?? known };
 }
 
-/** What a message shows; Slack checks it again when it is sent back. */
+/** Slack checks the blocks when they are sent back. */
 function shownOf(ts: string, { text, blocks }: Record<string, unknown>): ShownMessage {
   return {
     ts,
@@ -187,13 +179,11 @@ function shownOf(ts: string, { text, blocks }: Record<string, unknown>): ShownMe
 const isBlock = (block: unknown): block is types.KnownBlock =>
   textOf(fieldsOf(block).type) !== undefined;
 
-/** A time as Slack writes it, which is the name of a message. */
+/** A time as Slack writes it, which identifies a message. */
 const tsOf = (value: unknown) =>
   typeof value === 'string' && /^\d{1,12}\.\d{1,9}$/.test(value) ? value : undefined;
 
-/** A message that somebody chose to ask about. */
 export interface ChosenMessage {
-  /** Lets a form open, for three seconds. */
   trigger: string;
   channel: string;
   person: Person;
@@ -204,8 +194,8 @@ export interface ChosenMessage {
 }
 
 /**
- * A message that somebody chose to ask about; undefined for anything else. Takes the payload as it came and believes none of
- * it. Source: Slack docs, "Shortcuts payload", "message_action".
+ * A message that someone chose to ask about; `undefined` for anything else. The payload isn't trusted. Source: Slack docs,
+ * "Shortcuts payload", "message_action".
  */
 export function parseChosenMessage(payload: unknown): ChosenMessage | undefined {
   const { type, callback_id, trigger_id, channel, user, message, response_url } = fieldsOf(payload);
@@ -225,22 +215,21 @@ export function parseChosenMessage(payload: unknown): ChosenMessage | undefined 
   };
 }
 
-/** A form of ours as somebody has filled it in, or is about to. */
+/** One of our forms, filled in or being filled in. */
 export interface FilledForm {
   viewId: string;
-  /** Of the view as it was then: Slack refuses to change a later one by it. */
+  /** Slack refuses to change a newer view with an older hash. */
   hash: string;
   command: Command;
   origin: FormOrigin;
   values: Record<string, string>;
-  /** What the message says that it is about, as the form shows it. */
   aboutText: string;
   person: Person;
 }
 
 /**
- * What stands in a form of ours; undefined for anything else. Takes the payload as it came and believes none of it.
- * Sources: Slack docs, "view_submission payload", "block_actions payload", "View state".
+ * One of our forms; `undefined` for anything else. The payload isn't trusted. Sources: Slack docs, "view_submission payload",
+ * "block_actions payload", "View state".
  */
 export function parseForm(payload: unknown, commands: readonly Command[]): FilledForm | undefined {
   const { view, user } = fieldsOf(payload);
@@ -255,7 +244,6 @@ export function parseForm(payload: unknown, commands: readonly Command[]): Fille
   return { viewId: id, hash, command, origin, values, aboutText, person };
 }
 
-/** What a form quotes. */
 function aboutTextIn(blocks: unknown): string {
   const all = Array.isArray(blocks) ? blocks.map(fieldsOf) : [];
   const quote = all.find(({ block_id }) => block_id === ABOUT_BLOCK);
@@ -264,7 +252,7 @@ function aboutTextIn(blocks: unknown): string {
   return textOf(firstOf(firstOf(quote ?? {})).text) ?? '';
 }
 
-/** A submitted form as an input of its person in the channel where they opened it. */
+/** A submitted form as an input in the channel where the person opened it. */
 export function inputOf(filled: FilledForm): UserInput {
   const { viewId, command, origin, values, aboutText, person } = filled;
   const { channel, responseUrl, home, about, thread } = origin;
@@ -279,10 +267,10 @@ export function inputOf(filled: FilledForm): UserInput {
   };
 }
 
-/** What a form that is about a message says of it: the answer comes in its thread, or in a new one under it. */
+/** The answer comes in the message's thread, or in a new one under it. */
 function aboutOf(channel: string, { ts, thread, author, files: told }: AboutOrigin, text: string) {
   const atMs = Math.round(Number(ts) * 1_000);
-  // All that is said in a direct conversation is said to the bot.
+  // Everything in a direct conversation is for the bot.
   const among = thread !== undefined && !channel.startsWith('D');
   const files = filesIn(told);
   return {
@@ -322,12 +310,12 @@ function originOf(text: unknown): FormOrigin | undefined {
       ...(typeof responseUrl === 'string' && { responseUrl }),
     };
   } catch {
-    // Somebody else's form.
+    // Another app's form.
     return undefined;
   }
 }
 
-/** One value for each block, which has the name of its input. */
+/** Each block has the name of its input and holds one value. */
 function valuesIn(state: unknown): Record<string, string> {
   const blocks = Object.entries(fieldsOf(fieldsOf(state).values));
   return Object.fromEntries(
@@ -339,12 +327,9 @@ function valuesIn(state: unknown): Record<string, string> {
   );
 }
 
-/** What lets a gesture open a form, for three seconds. */
 export const triggerOf = (payload: unknown) => textOf(fieldsOf(payload).trigger_id);
 
-/** A press of a button in somebody's home. */
 export interface HomePress {
-  /** Lets a form open, for three seconds. */
   trigger: string;
   person: Person;
   command: string;
@@ -352,8 +337,8 @@ export interface HomePress {
 }
 
 /**
- * A press of a button of ours in a home, which is no channel; undefined for anything else. Takes the payload as it came and
- * believes none of it. Source: Slack docs, "block_actions payload", "Home tab".
+ * A press of one of our buttons in a home; `undefined` for anything else. The payload isn't trusted. Source: Slack docs,
+ * "block_actions payload", "Home tab".
  */
 export function parseHomePress(payload: unknown): HomePress | undefined {
   const { view, user, trigger_id } = fieldsOf(payload);
@@ -364,11 +349,9 @@ export function parseHomePress(payload: unknown): HomePress | undefined {
   return { trigger, person, ...press.request };
 }
 
-/** The fields of something that came from outside; none when it has none. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
-/** A text with something in it. */
 export const textOf = (value: unknown) =>
   typeof value === 'string' && value !== '' ? value : undefined;

@@ -4,19 +4,18 @@ import { isValidSlackRequest } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { JsonLimitError, parseUntrustedJson } from '../../contracts/parse-json.ts';
 
-/** How far a request's time may lie from ours. Source: Slack docs, "Verifying requests from Slack". */
+/** Source: Slack docs, "Verifying requests from Slack". */
 const MAX_AHEAD_SECONDS = 5 * 60;
 
 /**
- * Refuses, before Bolt reads it, what Slack never sends. The request comes with its body in `rawBody`.
+ * Refuses requests that Slack never sends, before Bolt reads them. `rawBody` holds the body. A request with a wrong signature
+ * is left to Bolt, which refuses it unparsed.
  *
- * Bolt verifies the signature before it parses the body, so a request with a wrong one is left to it unparsed.
+ * A signed body that isn't an object, or holds too much, gets a 400. Bolt reads its fields outside of all error handling
+ * (@slack/bolt 5.1.0, `HTTPReceiver.handleIncomingEvent`), so the body `null` ended the program.
  *
- * A signed body that isn't an object, or holds more than is parsed, is a 400. Bolt reads fields of whatever it parsed, outside of
- * all that catches errors (@slack/bolt 5.1.0, `HTTPReceiver.handleIncomingEvent`), so that a body `null` ended the program.
- *
- * A request that was signed more than five minutes ahead is a 401. Bolt refuses older ones only (@slack/bolt 5.1.0,
- * `verifySlackRequest`), so a recorded request would be good until then.
+ * A request signed more than five minutes ahead gets a 401. Bolt refuses only older ones (@slack/bolt 5.1.0,
+ * `verifySlackRequest`), so a recorded request would stay valid until then.
  */
 export function guardRequests(
   handle: RequestListener,
@@ -60,7 +59,7 @@ function isSigned(
   });
 }
 
-/** Why Bolt cannot have this body; it refuses by itself what isn't JSON. */
+/** Why Bolt must not get this body. Bolt itself refuses text that isn't JSON. */
 function bodyFault({ headers }: IncomingMessage, rawBody: Buffer): string | undefined {
   let text = rawBody.toString();
   if (headers['content-type'] === 'application/x-www-form-urlencoded') {

@@ -2,7 +2,7 @@ import type { types } from '@slack/bolt';
 import { type Card, type CardAction, encodeAction, ratingOfButton } from '../../bot/shared/card.ts';
 import { clip, plain } from './text.ts';
 
-/** What a message shows: blocks, and a text for notifications and for readers that show no blocks. */
+/** A message: blocks, and a text for notifications and screen readers. */
 export interface Content {
   text: string;
   blocks: types.KnownBlock[];
@@ -11,13 +11,12 @@ export interface Content {
 /** Longest `text` of a message: an edit may hold 4,000. Source: Slack docs, "chat.update", error `msg_too_long`. */
 export const MAX_FALLBACK = 3_000;
 
-/** Data on one line. */
 export const oneLine = (text: string) => plain(text).replace(/\s+/g, ' ').trim();
 
-/** A text that Slack shows as it is, also `:smile:`. Source: Slack docs, "Text object". */
+/** A text that Slack doesn't parse, including `:smile:`. Source: Slack docs, "Text object". */
 export const plainText = (text: string) => ({ type: 'plain_text' as const, text, emoji: false });
 
-/** A paragraph whose elements Slack does not parse. */
+/** A paragraph that Slack doesn't parse. */
 export function section(elements: types.RichTextElement[]): types.RichTextBlock {
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] };
 }
@@ -30,17 +29,15 @@ export function context(text: string): types.ContextBlock {
 /** Source: Slack docs, "Button element", in UTF-16 units. */
 const MAX_BUTTON = 75;
 
-/** The blocks that hold buttons. */
 export const isButtons = (
   block: types.KnownBlock,
 ): block is types.ActionsBlock | types.ContextActionsBlock =>
   block.type === 'actions' || block.type === 'context_actions';
 
 /**
- * Buttons as blocks, none where there are none; each has all that a press needs to be known. Their ids only have to differ in a
- * message. The two that rate an answer are Slack's own, but for what one person sees: Slack's page says nothing of that.
- * Source: Slack docs, "Context actions block", "Feedback buttons element"; without a `block_id` each edit gets a new one, as
- * that page wants it.
+ * Buttons as blocks, or no blocks. A button's value holds all that a press needs. The ratings of an answer are Slack's own
+ * element, except in private messages, which Slack's docs don't mention. Sources: Slack docs, "Context actions block",
+ * "Feedback buttons element"; without a `block_id` each edit gets a new one, as required.
  */
 export function renderButtons(
   actions: readonly CardAction[] = [],
@@ -93,7 +90,7 @@ function renderActions(actions: readonly CardAction[], link?: Card['link']): typ
 /** Source: Slack docs, "Conversation object". */
 const CHANNEL = /^[CG][A-Z0-9]{1,30}$/;
 
-/** A channel by its name, which Slack shows to those who may know it. */
+/** A channel's name, which Slack shows only to people who may see it. */
 export function channelElement(channel: string): types.RichTextElement {
   const style = { bold: true };
   if (CHANNEL.test(channel)) return { type: 'channel', channel_id: channel, style };
@@ -103,7 +100,7 @@ export function channelElement(channel: string): types.RichTextElement {
   return { type: 'text', text: text || '…', style };
 }
 
-/** A message as Slack gives it back, as far as it is shown again. */
+/** The fields of a Slack message that are shown again. */
 export interface ShownMessage {
   ts: string;
   text?: string;

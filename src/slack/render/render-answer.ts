@@ -6,10 +6,10 @@ import { isMask } from '../../bot/shared/masked-links.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, renderButtons, section } from './blocks.ts';
 import { clip, clipEscaped, harmless, plain } from './text.ts';
 
-/** Longest text of one message of an answer: an edit may hold 4,000, and escaping makes it longer. */
+/** An edit may hold 4,000 characters, and escaping makes a text longer. */
 export const ANSWER_LIMIT = 3_500;
 
-/** The message that opens the thread of a question from a slash command, whose own text nobody else sees. */
+/** The first message in the thread of a slash command's question, which nobody else sees. */
 export function renderQuestion(name: string, question: string): Content {
   const asker = clip(oneLine(name), 80) || 'Someone';
   const text = clip(plain(question.trim()), 2_800) || '…';
@@ -28,22 +28,20 @@ export function renderQuestion(name: string, question: string): Content {
   };
 }
 
-/** What a message says while more comes. */
+/** Lines of a message that grows. */
 const THINKING = 'Thinking…';
 const WRITING = 'Writing…';
 
-/** What it says in their place, `LiveView.progress`, on one line and clipped. */
+/** `LiveView.progress`, on one line and clipped, takes their place. */
 const PROGRESS = /^Looking up .*…$/;
 
-/** Whether a line says that more comes. */
 export const isWaitingLine = (line: string) =>
   line === THINKING || line === WRITING || PROGRESS.test(line);
 
-/** The longest what is looked at, or what was found there, in the line of all steps, and that line with its addresses. */
+/** Lengths of a step's name or result, and of the line of all steps. */
 const MAX_STEP_WORDS = 200;
 const MAX_STEPS = 2_000;
 
-/** What is shown of an answer before its first text. */
 export const renderThinking = (actions?: CardAction[]) => renderNote(THINKING, actions);
 
 /** A line of Askwatch's own that is not a card. */
@@ -52,7 +50,7 @@ export function renderNote(text: string, actions?: CardAction[]): Content {
   return { text: clipEscaped(text, MAX_FALLBACK), blocks };
 }
 
-/** What stands under the last message of an answer: what was looked at, whether it goes on, and the buttons. */
+/** Below the last message of an answer: look-ups, state or footer, and the buttons. */
 export function renderEnd(view: Omit<LiveView, 'messages'>): types.KnownBlock[] {
   const { steps, progress, end, actions } = view;
   const lines = endLines(end, progress).map(context);
@@ -60,8 +58,8 @@ export function renderEnd(view: Omit<LiveView, 'messages'>): types.KnownBlock[] 
 }
 
 /**
- * What was looked at, as one line. Small print takes links only where Slack parses it, and there nothing keeps `*` and `:` in
- * a name from meaning something; so it is a paragraph. A step that was cut off found nothing, and is left out.
+ * The look-ups as one line, without the ones that were cut off. It is a paragraph, because small print has links only in parsed
+ * text, where `*` and `:` in a name can't be escaped.
  */
 function renderSteps(steps: readonly AnswerStep[] = []): types.RichTextBlock[] {
   const over = steps.filter(({ state }) => state !== 'running');
@@ -93,7 +91,7 @@ function endLines(end: LiveView['end'], progress = WRITING): string[] {
   return endings.filter((line): line is string => Boolean(line?.trim()));
 }
 
-/** An answer as the messages that show it: at least one, the last of which says whether it goes on, and has the buttons. */
+/** An answer as messages, at least one. The last one shows the state and the buttons. */
 export function renderAnswer({ messages, ...view }: LiveView): Content[] {
   const pieces = messages.length === 0 ? [''] : messages;
   return pieces.map((piece, index) => {

@@ -22,8 +22,8 @@ import { MAX_CHARTS, renderChart } from './render-chart.ts';
 import { clip, clipEscaped, plain } from './text.ts';
 
 /**
- * Slack's limits, in UTF-16 units.
- * Source: Slack docs, "Block Kit" reference pages of the blocks; "chat.update", errors: `msg_too_long` above 4,000.
+ * Slack's limits in UTF-16 units. Source: Slack docs, "Block Kit" reference pages of the blocks; "chat.update", errors:
+ * `msg_too_long` above 4,000.
  */
 const MAX_HEADER = 150;
 const MAX_PART = 3_000;
@@ -35,8 +35,8 @@ const MAX_CELL = 200;
 const MAX_MESSAGE = 9_000;
 
 /**
- * A card as a message. Its texts stand in blocks that Slack does not parse (plain and rich text), so that no character
- * in them means anything. `called` is a user group to be called, or a person with @ before it, by an id that was checked.
+ * A card as a message in blocks that Slack doesn't parse. `called` is the checked id of a user group, or of a person with @ in
+ * front.
  */
 export function renderCard(card: Card, called?: string): Content {
   const heads: types.KnownBlock[] = [renderHead(card)];
@@ -59,14 +59,12 @@ function withCalled(text: string, called: string | undefined): string {
   return `${called.startsWith('@') ? `<${called}>` : `<!subteam^${called}>`} ${text}`;
 }
 
-/** A card's tone and title over it. */
 export const renderHead = (card: Card): types.HeaderBlock => ({
   type: 'header',
   text: plainText(titleOf(card, MAX_HEADER)),
 });
 
-/** What stands under the `heads` of a card; `tables` is how many of Slack's own tables there may be, which only
- * messages have, like charts. */
+/** The part of a card below its `heads`. Only messages may have charts and `tables` of Slack's own. */
 export function renderBody(
   card: Pick<Card, 'parts' | 'actions' | 'link' | 'footer'>,
   { heads, tables }: { heads: number; tables: 0 | 1 },
@@ -74,7 +72,7 @@ export function renderBody(
   const blocks: types.KnownBlock[] = [];
   const room = { left: MAX_MESSAGE, tables, charts: tables === 0 ? 0 : MAX_CHARTS };
   const buttons = renderButtons(card.actions, linkOf(card));
-  // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
+  // Kept free: the mark below, the footer, a sender's note, and the buttons.
   const max = MAX_BLOCKS - heads - 3 - buttons.length;
   for (const part of card.parts) {
     if (blocks.length === max || room.left <= 0) {
@@ -90,7 +88,6 @@ export function renderBody(
   return blocks;
 }
 
-/** A card's tone and title as a line of running text. */
 export function renderLine(card: Card, called?: string): Content {
   const text = titleOf(card, MAX_PART);
   const call = called === undefined ? [] : [elementOf(called)];
@@ -103,7 +100,7 @@ export function renderLine(card: Card, called?: string): Content {
 const titleOf = ({ tone, title }: Card, max: number) =>
   clip(`${TONES[tone]} ${oneLine(title) || 'Askwatch'}`, max);
 
-/** What is left of the longest message, and of the one table and the charts that a message may hold. */
+/** The remaining room in a message. */
 interface Room {
   left: number;
   tables: number;
@@ -135,7 +132,7 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
   }
 }
 
-/** Undefined when the chart cannot be drawn, or the message has no room for it. */
+/** `undefined` if the chart can't be drawn or has no room. */
 function chartBlock(chart: Chart, room: Room): types.KnownBlock | undefined {
   const block = room.charts === 0 ? undefined : renderChart(chart);
   const size = JSON.stringify(block ?? '').length;
@@ -162,7 +159,7 @@ function renderFacts(
   return lines.length === 0 ? undefined : section(lines);
 }
 
-/** A moment in the reader's own time zone. Source: Slack docs, "Date element". */
+/** A time in the reader's zone. Source: Slack docs, "Date element". */
 const dateElement = (format: string, atMs: number, fallback: string): types.RichTextElement => ({
   type: 'date',
   timestamp: Math.floor(atMs / 1000),
@@ -170,7 +167,6 @@ const dateElement = (format: string, atMs: number, fallback: string): types.Rich
   fallback,
 });
 
-/** A text with the moments that it names drawn by the reader's clock. */
 const withDates = (text: string): types.RichTextElement[] =>
   splitInstants(text).map((part) => {
     if (typeof part === 'string') return { type: 'text', text: part };
@@ -180,7 +176,7 @@ const withDates = (text: string): types.RichTextElement[] =>
 
 const utc = (atMs: number) => `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** The table as Slack's own; undefined when it is too big for one, or the message has one already. */
+/** Slack's own table; `undefined` if it has no room. */
 function renderTable(
   { columns, rows }: CardPart & { kind: 'table' },
   room: Room,
@@ -208,7 +204,7 @@ function renderTable(
   };
 }
 
-/** The table as aligned lines for a fixed-width font. */
+/** Aligned lines for a fixed-width font. */
 function tableText({ columns, rows }: CardPart & { kind: 'table' }): string {
   const cells = [columns, ...rows].map((row) =>
     columns.map((_, column) => clip(oneLine(row[column] ?? ''), 60)),

@@ -5,8 +5,8 @@ import { oneLine } from './blocks.ts';
 import { clip } from './text.ts';
 
 /**
- * Slack's limits. Source: Slack docs, "Data visualization block": texts in characters, `data` of "Data series"; that a
- * message holds two of them at most is known from vercel/chat pull request 696 only.
+ * Slack's limits. Source: Slack docs, "Data visualization block", `data` of "Data series"; two charts a message: vercel/chat
+ * pull request 696.
  */
 const MAX_TITLE = 50;
 const MAX_AXIS_LABEL = 50;
@@ -14,7 +14,7 @@ const MAX_LABEL = 20;
 const MAX_CATEGORIES = 20;
 export const MAX_CHARTS = 2;
 
-/** Our own limit: what is more than this reads as nothing. */
+/** Larger numbers can't be read. */
 const MAX_VALUE = 1e12;
 
 /** Bolt's types have no such block yet. */
@@ -28,7 +28,7 @@ type ChartBlock = types.Block & {
   };
 };
 
-/** One bar: the mean of the points in it, and what is to be known of a time that has gaps. */
+/** One bar: the mean of its points, and a note about gaps. */
 interface Bar {
   atMs: number;
   value: number;
@@ -36,8 +36,8 @@ interface Bar {
 }
 
 /**
- * A chart as Slack's own; undefined when there is nothing in it to be drawn. It has bars, since Slack wants a number for
- * each category: a line would have to go through a gap, while a bar of no height is none, and its label says why.
+ * Slack's own chart; `undefined` if there is nothing to draw. Bars, because Slack needs a number for each category: a line
+ * would go through gaps, a bar without height is invisible.
  */
 export function renderChart(chart: Chart): ChartBlock | undefined {
   const bars = barsOf(chart);
@@ -65,7 +65,6 @@ export function renderChart(chart: Chart): ChartBlock | undefined {
   };
 }
 
-/** The points, as many of them to a bar as it takes to stay within the limit. */
 export function barsOf({ points, stepMs, outages }: Chart): Bar[] {
   const size = Math.ceil(points.length / MAX_CATEGORIES) || 1;
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index): Bar => {
@@ -85,10 +84,10 @@ export function barsOf({ points, stepMs, outages }: Chart): Bar[] {
   });
 }
 
-/** What is measured: the title as far as its first comma. */
+/** The title up to the first comma. */
 const nameOf = ({ title }: Chart) => oneLine(title.split(',')[0] ?? '');
 
-/** `14:00`, with the date before it where the clock alone would come twice; of a chart with a zone, as that has it. */
+/** `14:00` in the chart's zone, with the date if the chart spans more than a day. */
 function startOf(chart: Chart, atMs: number, isLong: boolean): string {
   if (chart.zone !== undefined) return momentLabel(chart, atMs);
   const [date = '', clock = ''] = new Date(atMs).toISOString().split('T');

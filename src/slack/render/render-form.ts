@@ -10,10 +10,9 @@ const MAX_HINT = 2_000;
 const MAX_OPTION = 75;
 const MAX_OPTIONS = 100;
 const MAX_TEXT = 3_000;
-
 export const FORM = 'askwatch-form';
 
-/** What a form carries from the command that opened it to its submission. */
+/** The data that a form carries from its command to its submission. */
 export interface FormOrigin {
   command: string;
   channel: string;
@@ -22,29 +21,29 @@ export interface FormOrigin {
   home?: boolean;
   /** The message that it is about, but for what that says: the form shows it. */
   about?: AboutOrigin;
-  /** The thread of the button that opened it. */
+  /** The thread of the button that opened the form. */
   thread?: string;
-  /** What that button carried for it. */
+  /** Values from that button. */
   carried?: Record<string, string>;
 }
 
 export interface AboutOrigin {
   ts: string;
-  /** The thread that the message stands in, or that stands under it. */
+  /** The thread that the message is in, or the one under it. */
   thread?: string;
   author: string;
-  /** Its files, which are looked up again by their ids. */
+  /** Looked up again by their ids. */
   files?: Array<{ id: string; name: string }>;
 }
 
-/** The block that shows what the message says. */
+/** The block with the quoted message. */
 export const ABOUT_BLOCK = 'askwatch-about';
 
-/** Whether what stands in a form at first has room in one of Slack's. */
+/** False if the initial text is longer than Slack allows. */
 export const isShowable = ({ values = {} }: FormBegin) =>
   Object.values(values).every((value) => value.length <= MAX_TEXT);
 
-/** A command's form. Inputs that stay keep what was typed, since their blocks keep their ids. */
+/** Inputs keep their typed values when the form changes, since their blocks keep their ids. */
 export function renderForm(
   command: Command,
   origin: FormOrigin,
@@ -93,7 +92,7 @@ const quoteOf = (text: string): types.RichTextBlock => ({
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** `first` is what stands in a text at first; what was typed since, Slack keeps. */
+/** Slack keeps typed text, so `first` is only the initial value. */
 function elementOf(field: Field, value: unknown, first = ''): types.InputBlock['element'] {
   const { name: action_id, kind, choices, min, max, long = false } = field;
   const initialText = first === '' ? {} : { initial_value: first };
@@ -126,7 +125,7 @@ function elementOf(field: Field, value: unknown, first = ''): types.InputBlock['
   };
 }
 
-/** Whether Slack can offer these to choose from, each in full; else they are typed. */
+/** False if the choices must be typed, because Slack can't show them all in full. */
 const isOffered = (choices: string[]) =>
   choices.length <= MAX_OPTIONS && choices.every((choice) => choice.length <= MAX_OPTION);
 

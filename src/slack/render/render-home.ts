@@ -6,17 +6,17 @@ import { counted } from '../../bot/shared/text-format.ts';
 import { channelElement, context, plainText, section } from './blocks.ts';
 import { renderBody, renderHead } from './render-card.ts';
 
-/** Source: Slack docs, "Home tab views"; "views.publish", error `view_too_large` above 250 KB, of which this stays well below. */
+/** Source: Slack docs, "Home tab views"; "views.publish", error `view_too_large` above 250 KB. */
 const MAX_BLOCKS = 100;
 const MAX_BYTES = 150_000;
 
-/** What came of something done in a home, and the channel it is about. */
+/** The result of an action in a home, and its channel. */
 export interface HomeNotice {
   card: Card;
   channel?: string;
 }
 
-/** A home as Slack's Home tab; `channelOf` gives Slack's id of a channel. What does not fit is left out, and says so. */
+/** `channelOf` returns Slack's id of a channel. If not everything fits, a mark says so. */
 export function renderHome(
   home: Home,
   { notice, channelOf }: { notice?: HomeNotice; channelOf(place: Place): string },
@@ -54,7 +54,7 @@ const renderChannel = (shown: HomeChannel, channel: string): types.KnownBlock[] 
   ...renderBody(shown, { heads: 2, tables: 0 }),
 ];
 
-/** As many whole groups as there is room for, one block kept for the mark that some are missing. */
+/** Adds whole groups while they fit, with one block kept for the mark. */
 function fitting(groups: types.KnownBlock[][]): types.KnownBlock[] {
   const blocks: types.KnownBlock[] = [];
   let bytes = 0;

@@ -1,47 +1,46 @@
 import { isMask, unmask } from '../../bot/shared/masked-links.ts';
 
-/** Characters with which data could hide or turn round what stands beside it: controls and changes of direction. */
+/** Characters that could hide or reverse nearby text: controls and changes of direction. */
 const UNSEEN = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Data as it may stand in a field that Slack does not parse: no control characters, no changes of direction. */
+/** Text for a field that Slack doesn't parse. */
 export function plain(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(UNSEEN, '');
 }
 
 /**
- * Data as it may stand in a field that Slack parses.
- * Source: Slack docs, "Formatting message text", section "Escaping text": these three characters and no other.
+ * Text for a field that Slack parses. Source: Slack docs, "Formatting message text", section "Escaping text": these three
+ * characters only.
  */
 export function escapeText(text: string): string {
   return plain(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** What stands for the three characters, in UTF-16 units. */
 const ESCAPED_LENGTH: Record<string, number> = { '&': 5, '<': 4, '>': 4 };
 
-/** The text in at most `max` UTF-16 units; what is cut off, between graphemes, is replaced by "…". */
+/** Cuts between graphemes to at most `max` UTF-16 units, with "…" at the end. */
 export function clip(text: string, max: number): string {
   return text.length <= max ? text : cutAt(text.slice(0, max + 1), max - 1);
 }
 
-/** `escapeText` in at most `max` UTF-16 units, never cut inside an entity or a grapheme. */
+/** Escapes within at most `max` UTF-16 units, and never cuts inside an entity or a grapheme. */
 export function clipEscaped(text: string, max: number): string {
   const read = plain(text);
-  // Nothing that is written is shorter than what was read, so no more than this can be needed.
+  // Escaped text is never shorter, so nothing beyond this is needed.
   const head = read.slice(0, max + 1);
   if (escapedWithin(head, max) === read.length) return escapeText(head);
   return escapeText(cutAt(head, escapedWithin(head, max - 1)));
 }
 
-/** The text before the grapheme of the unit at `at`. A walk through all before it would take a thousand times as long. */
+/** Cuts before the grapheme at `at`. Walking through all graphemes before it takes a thousand times as long. */
 function cutAt(text: string, at: number): string {
   const end = segmenter.segment(text).containing(at)?.index ?? 0;
   return `${text.slice(0, end).trimEnd()}…`;
 }
 
-/** How many UTF-16 units from the start of a text are at most `max` when they are escaped. */
+/** The number of UTF-16 units whose escaped form fits into `max`. */
 function escapedWithin(text: string, max: number): number {
   let written = 0;
   for (let read = 0; read < text.length; read += 1) {
@@ -51,38 +50,37 @@ function escapedWithin(text: string, max: number): number {
   return text.length;
 }
 
-/** What Slack, or a Markdown reader before it, may skip or take away: nothing visible, and backslashes. */
+/** Characters that Slack or a Markdown reader may skip: invisible ones and backslashes. */
 const SKIPPED = '(?:[\\\\\\p{Default_Ignorable_Code_Point}\\p{Cf}]|[^\\P{Cc}\\n\\t])*';
 const LESS_THAN = '(?:<|&lt;|&#0*60;|&#x0*3c;)';
 const SIGN = '(?:[!@#]|&#0*(?:33|64|35);|&#x0*(?:21|40|23);|&(?:excl|commat|num);)';
 
-/** The start of a mention: `<!`, `<@` or `<#`, however it is written. HTML's own `<!--`, `<!doctype` and `<![` are none. */
+/** The start of a mention: `<!`, `<@` or `<#`, however it is written. HTML's `<!--`, `<!doctype` and `<![` don't count. */
 const MENTION = new RegExp(`${LESS_THAN}(${SKIPPED})(?=${SIGN})(?!!--|!doctype\\b|!\\[)`, 'giu');
 
-/** A bare mention of many people, which Slack would resolve where names are linked. */
+/** A mention of many people without brackets, which Slack resolves if names are linked. */
 const EVERYONE = new RegExp(`@${SKIPPED}(?=(?:channel|here|everyone|group)\\b)`, 'giu');
 
-/** A link as Slack's own markup writes it, and one whose text is not over yet. */
+/** A link in Slack's markup, and one that isn't complete yet. */
 const PIPED = /<([^<>|\s]*)\|([^<>\n]*)>/g;
 const PIPED_SO_FAR = /<[^<>|\s]*\|[^<>\n]*$/;
 
 /**
- * A model's Markdown with every mention made harmless, so that it pings nobody, and with every link taken apart that goes by
- * the name of another address; other links stay. Takes the whole text so far, since a mention may be spread over pieces of a
- * stream.
+ * A model's Markdown without working mentions, and without links whose text names another address. Takes the whole text so far,
+ * since a mention may be split over parts of a stream.
  */
 export const harmless = (markdown: string): string =>
   withoutMentions(unmask(unpipe(markdown)).text);
 
 /**
- * The sign is written as an entity, which is Slack's own way, and parted from what follows by a zero-width space, in case
- * entities are read back before mentions are looked for.
+ * Writes the sign as an entity, which is Slack's own way, and adds a zero-width space in case entities are decoded before
+ * mentions are searched.
  */
 export function withoutMentions(markdown: string): string {
   return markdown.replace(MENTION, '&lt;\u200b').replace(EVERYONE, '@\u200b');
 }
 
-/** Of a growing text, what of it without masks stays as it is. */
+/** The part of a growing text that stays the same, without masked links. */
 export function unmaskSoFar(markdown: string): string {
   const decided = markdown.slice(0, PIPED_SO_FAR.exec(markdown)?.index);
   const { text, settled } = unmask(unpipe(decided), { ended: false });
@@ -96,18 +94,18 @@ function unpipe(markdown: string): string {
 }
 
 /**
- * What Slack made of a mention or a link, and of a user group that is the value of an input: there its id is asked for.
- * Slack offers groups to choose from after a space, which is left out.
+ * Slack's form of a mention or link, and of a user group as an input's value, which needs its id. Slack suggests groups only
+ * after a space, which is removed.
  */
 const TOKEN = /(\bmention=["“]?)\s{0,5}<(!subteam\^[^<>]*)>|<([^<>]*)>/gi;
 
-/** The people, groups and channels that somebody chose, where their ids are asked for. */
+/** People, groups and channels whose ids a command needs. */
 const CHOSEN = /^(?:@[UW][^<>]*|#[CG][^<>]*|!subteam\^[^<>]*)$/;
 
 /**
- * What a person typed, from the form in which Slack sends it: links as their address, mentions as names, and the three
- * entities as characters. A group stays as it is after `mention=`, and with `keepsChosen` all that was chosen does.
- * Source: Slack docs, "Formatting message text", section "Retrieving messages".
+ * The text as the person typed it: links as addresses, mentions as names, and the three entities as characters. A group stays
+ * after `mention=`; with `keepsChosen` everything chosen stays. Source: Slack docs, "Formatting message text", section
+ * "Retrieving messages".
  */
 export function decodeText(
   text: string,

@@ -15,20 +15,19 @@ import type { Installation } from './installed-workspaces.ts';
 
 const INSTALL_PATH = '/slack/install';
 
-/** How long somebody may take from our page to Slack's and back. */
+/** Time from our page to Slack's and back. */
 const STATE_LASTS_SECONDS = 10 * 60;
 
-/** What is mounted on the one server. */
 export interface InstallRoute {
   method: 'GET' | 'POST';
   path: string;
   handle: RequestListener;
 }
 
-/** Askwatch cannot be installed; the message is shown to whoever tries: what happened and what to do next. */
+/** Shown to the person who installs: what happened and what to do next. */
 class InstallError extends Error {
   override name = 'InstallError' as const;
-  /** Of the page. */
+  /** The HTTP status of the page. */
   readonly status: number;
 
   constructor(message: string, { status = 400 }: { status?: number } = {}) {
@@ -107,7 +106,7 @@ function createInstaller(options: InstallOptions) {
         throw new Error('Bolt must not read installations: our own authorize does.');
       },
     },
-    // What goes wrong is told by us; most of it is somebody's stale page.
+    // We log errors ourselves; most come from an old page.
     logger: { ...boltLog, error: boltLog.info },
     installerOptions: {
       stateStore: createInstallStates(options),
@@ -134,7 +133,7 @@ async function takeInstallation(
   }
 }
 
-/** Takes of an installation what is needed. Throws `InstallError` where it is none for one workspace. */
+/** Throws `InstallError` unless it is an installation in one workspace. */
 function readInstallation(given: BoltInstallation): Installation {
   const { team, bot, isEnterpriseInstall } = given;
   if (isEnterpriseInstall || !team) {
@@ -154,9 +153,8 @@ function readInstallation(given: BoltInstallation): Installation {
 }
 
 /**
- * States that can be made only with the client secret, each good for one installation, also across a restart. That a state
- * belongs to the browser is Bolt's to check, by a cookie. Bolt's own states can be used again (@slack/oauth 4.0.0,
- * `ClearStateStore`).
+ * States that need the client secret, each good for one installation, also across a restart. Bolt checks by a cookie that a
+ * state belongs to the browser, but lets its own states be used again (@slack/oauth 4.0.0, `ClearStateStore`).
  */
 function createInstallStates({
   clientSecret,
@@ -191,7 +189,7 @@ function createInstallStates({
       const isSigned = isEqual(state, `${text}.${signatureOf(text)}`);
       const isLate = Number.parseInt(until, 36) < now.getTime();
       if (!isSigned || isLate || !(await isNew(random))) throw new InstallError(STALE);
-      // Of what a state could carry nothing is used: the redirect address is the app's own.
+      // The redirect address is the app's own, so a state carries nothing.
       return { scopes: [] };
     },
   };
@@ -202,11 +200,11 @@ function isEqual(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Where a state is not one, not this browser's, too old or used before. */
+/** For a state that is invalid, used, too old, or another browser's. */
 const STALE =
   'The installation was started in another browser, more than ten minutes ago, or not over https. Start again.';
 
-/** What somebody is told whose installation did not come about. */
+/** A failed installation. */
 interface Problem {
   status: number;
   title?: string;
@@ -215,7 +213,7 @@ interface Problem {
   reason?: string;
 }
 
-/** Of Bolt's installer. Source: @slack/oauth 4.0.0, `ErrorCode`. */
+/** Errors of Bolt's installer. Source: @slack/oauth 4.0.0, `ErrorCode`. */
 const BY_INSTALLER: Record<string, Problem> = {
   slack_oauth_installer_authorization_error: {
     status: 200,
@@ -232,7 +230,7 @@ const BY_INSTALLER: Record<string, Problem> = {
 
 const OPERATOR = 'Ask your Askwatch admin to';
 
-/** Slack's refusals that the person who installs can do nothing about. Source: Slack docs, "oauth.v2.access", errors. */
+/** Refusals that the person who installs can't fix. Source: Slack docs, "oauth.v2.access", errors. */
 const BY_SLACK: Record<string, string> = {
   bad_client_secret: `${OPERATOR} correct SLACK_CLIENT_SECRET ("Basic Information" of the Slack app).`,
   bad_redirect_uri: `${OPERATOR} correct the redirect URL ("OAuth & Permissions" of the Slack app).`,
@@ -240,7 +238,7 @@ const BY_SLACK: Record<string, string> = {
   invalid_team_for_non_distributed_app: `${OPERATOR} turn on distribution of the Slack app to other workspaces ("Manage Distribution").`,
 };
 
-/** Reads what the installer failed with. Nothing of what came with the request is repeated. */
+/** Repeats nothing from the request. */
 function problemOf(error: unknown): Problem {
   if (error instanceof InstallError) return { status: error.status, sentence: error.message };
   const oauth = error instanceof Error && 'code' in error ? String(error.code) : '';

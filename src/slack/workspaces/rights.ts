@@ -4,29 +4,26 @@ import type { Person } from '../../bot/shared/place.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
 
-/**
- * A person in any channel, who can be asked what they may do beyond talking. Slack is asked once for all channels, when one
- * of the persons is.
- */
-export type RightsOf = (person: Person) => (channel: string) => Person;
+/** A person in any channel, with their rights. Slack is asked once for all channels. */
+type PersonInChannels = (person: Person) => (channel: string) => Person;
 
-/** How long it is believed who is in a user group. */
+/** Members of a user group are remembered for this long. */
 const KEEP_MS = 60_000;
 
 /**
- * Who manages the workspace manages the bot in it; a direct conversation with the bot is managed by who is in it. A group of
- * people who write directly is a channel like others: Slack tells an app without further scopes nothing that sets it apart.
+ * Workspace admins manage the bot, and each person manages their direct conversation. A group conversation counts as a channel,
+ * because Slack needs further scopes to tell them apart.
  */
 export function createRights(options: {
   client: webApi.WebClient;
   self: BotIdentity;
   log: Logger;
-}): RightsOf {
+}): PersonInChannels {
   const { client, self, log } = options;
   const warned = new Set<string>();
   const members = new Map<string, { ids: Promise<ReadonlySet<string>>; atMs: number }>();
 
-  /** Source: Slack docs, "users.info" and "User object". A channel may be shared with people of other workspaces. */
+  /** Source: Slack docs, "users.info" and "User object". People of other workspaces may share a channel. */
   async function isAdmin(id: string): Promise<boolean> {
     const { user } = await client.users.info({ user: id });
     if (!user || user.deleted) return false;
@@ -35,7 +32,7 @@ export function createRights(options: {
     return isMember && [user.is_admin, user.is_owner, user.is_primary_owner].includes(true);
   }
 
-  /** Source: Slack docs, "usergroups.users.list". Asked at most once a minute for each group. */
+  /** Source: Slack docs, "usergroups.users.list". Requested once a minute for each group. */
   async function isInGroup(id: string, group: string): Promise<boolean> {
     if (!group.startsWith('S')) return false;
     const known = members.get(group);
@@ -48,7 +45,7 @@ export function createRights(options: {
     return (await ids).has(id);
   }
 
-  /** What Slack says; no, when it does not say. */
+  /** False if Slack doesn't say. */
   async function orFalse(
     asked: Promise<boolean>,
     { scope, what }: { scope: string; what: string },
@@ -82,7 +79,7 @@ export function createRights(options: {
       ...person,
       mayManage: async (over) =>
         (over === 'place' && channel.startsWith('D')) || (await managesAll()),
-      // What is posted there is with the token of this workspace, which reaches no other.
+      // The token of this workspace reaches no other.
       channelOf: async (other) => ({ channel: other, mayManage: await managesAll() }),
       isIn: (group) => orFalse(isInGroup(id, group), member),
       community: { name: 'this workspace' },

@@ -10,30 +10,29 @@ import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { JsonScan, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
 
-/** A connection on which nobody said hello for so long is none. */
+/** A connection without a hello for this long is dropped. */
 const HELLO_WITHIN_MS = 15_000;
 const CLOSE_WITHIN_MS = 3_000;
-/** A connection that held for so long was a good one: the next may be opened at once. */
+/** A connection that lasted this long was good, so the next one opens at once. */
 const STEADY_MS = 10_000;
-
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * Opens the connection over which Slack hands us events in Socket Mode, and opens it again whenever it ends.
+ * The connection for Slack's events in Socket Mode, opened again whenever it ends.
  *
- * Bolt's own reconnecting is off. With it a failed `apps.connections.open` is a rejected promise that nobody listens to,
- * which ends the program, and every reconnection takes five seconds (@slack/socket-mode 3.1.0, `delayReconnectAttempt`).
+ * Bolt's own reconnecting is off: a failed `apps.connections.open` would be a rejected promise without a listener, which ends
+ * the program, and each reconnection takes five seconds (@slack/socket-mode 3.1.0, `delayReconnectAttempt`).
  */
 export function createSocket(options: {
   appToken: string;
   clientOptions: webApi.WebClientOptions;
   boltLog: BoltLogger;
   log: Logger;
-  /** Before the second attempt to connect; doubled with each further one. */
+  /** Before the second attempt to connect; doubles with each attempt. */
   retryMs: number;
-  /** Whether an envelope is acknowledged whose handling threw. */
+  /** Resolves to true if an envelope is acknowledged although its handler threw. */
   onError(failed: SocketModeReceiverProcessEventErrorHandlerArgs): Promise<boolean>;
-  /** Slack refuses to connect us again, for good. */
+  /** Called if Slack refuses to reconnect permanently. */
   onRefused(error: Error): void;
 }) {
   const { appToken, clientOptions, boltLog, log, retryMs, onRefused } = options;
@@ -42,7 +41,7 @@ export function createSocket(options: {
     logger: boltLog,
     autoReconnectEnabled: false,
     processEventErrorHandler: options.onError,
-    // Its own copy: the client of the socket writes into what it is given.
+    // The socket's client changes this object.
     installerOptions: { clientOptions: { ...clientOptions } },
   });
   const { client } = receiver;
@@ -68,11 +67,10 @@ export function createSocket(options: {
     });
   });
 
-  /** At once after a good connection, then longer and longer. */
+  /** Immediately after a good connection, then longer and longer. */
   const backoffMs = () =>
     failures === 0 ? 0 : Math.min(MAX_BACKOFF_MS, retryMs * 2 ** (failures - 1));
 
-  /** Connects, however often it takes. */
   async function connect(signal: AbortSignal): Promise<void> {
     for (;;) {
       await pause(backoffMs(), undefined, { signal });
@@ -80,7 +78,7 @@ export function createSocket(options: {
       const deadline = setTimeout(() => void client.disconnect(), HELLO_WITHIN_MS);
       try {
         await client.start().finally(() => clearTimeout(deadline));
-        // Closed while it was being opened.
+        // Closed while it was opening.
         if (signal.aborted) await client.disconnect();
         return;
       } catch (error) {
@@ -97,8 +95,8 @@ export function createSocket(options: {
   return {
     receiver,
     /**
-     * Resolves once Slack said hello. Throws `PlatformStartError` when Slack refuses the app token, or it is closed before; waits
-     * out the rest.
+     * Resolves once Slack says hello. Throws `PlatformStartError` if Slack refuses the app token or the socket is closed;
+     * retries after other errors.
      */
     async open() {
       const { signal } = closing;
@@ -112,18 +110,18 @@ export function createSocket(options: {
         });
       }
     },
-    /** Resolves once the connection is closed, or after a few seconds if Slack does not answer. */
+    /** Resolves once the connection is closed, or after a few seconds if Slack doesn't answer. */
     async close() {
       closing.abort();
       const timedOut = pause(CLOSE_WITHIN_MS, 'late' as const, { ref: false });
       const settled = (async () => {
-        // A connection just being opened is there after this, or is not.
+        // Waits for a connection that is just opening.
         await opening?.catch(() => {});
         if (connected) await client.disconnect();
       })();
       if ((await Promise.race([settled, timedOut])) === 'late') {
         log.debug('Slack did not close the connection in time; dropping it');
-        // Asked a second time, the client ends it without waiting for the other side.
+        // The second call doesn't wait for Slack.
         await client.disconnect();
       }
     },
@@ -135,8 +133,8 @@ type Frame = { payload?: { type?: unknown } };
 type ReadFrame = (data: unknown, isBinary: boolean) => Promise<void>;
 
 /**
- * Keeps a frame that is none of those documented from ending the program: the client reads `payload.event.type` whatever
- * came, and what it throws nobody catches (@slack/socket-mode 3.1.0, `onWebSocketMessage`).
+ * Keeps an undocumented frame from ending the program: the client reads `payload.event.type` of any frame, and nothing catches
+ * its error (@slack/socket-mode 3.1.0, `onWebSocketMessage`).
  */
 export function guardSocket(client: SocketModeReceiver['client'], log: Logger): void {
   const readers = client.listeners('ws_message') as ReadFrame[];
@@ -155,9 +153,9 @@ export function guardSocket(client: SocketModeReceiver['client'], log: Logger): 
 
 export const RATE_LIMITED = 'app_rate_limited';
 
-/** The notice that events are left out is the one payload of the Events API without an event: it gets one, to be acknowledged. */
+/** The notice about dropped events is the only payload without an event, and needs one to be acknowledged. */
 function withEvent(frame: string): string {
-  // The client parses it whatever it holds.
+  // The client parses the frame itself.
   new JsonScan().add(frame);
   if (!frame.includes(RATE_LIMITED)) return frame;
   try {
@@ -165,7 +163,7 @@ function withEvent(frame: string): string {
     if (payload?.type !== RATE_LIMITED) return frame;
     return JSON.stringify({ ...envelope, payload: { ...payload, event: { type: RATE_LIMITED } } });
   } catch {
-    // Left to the client, which says that it is no JSON.
+    // The client reports that it isn't JSON.
     return frame;
   }
 }

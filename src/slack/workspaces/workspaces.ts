@@ -8,10 +8,7 @@ import { createWorkspace, type Workspace } from './workspace.ts';
 
 /** The workspaces that let us in. */
 export interface Workspaces {
-  /**
-   * Signs in where that is needed. Throws `PlatformStartError` when Slack refuses the bot token or the app lacks the scope to
-   * post.
-   */
+  /** Signs in. Throws `PlatformStartError` if Slack refuses the bot token or the app lacks the scope to post. */
   open(signal: AbortSignal): Promise<void>;
   /** The workspace of an event, by Slack's id of it; undefined where the app is not installed, or no longer. */
   of(teamId: string | undefined): Promise<Workspace | undefined>;
@@ -36,7 +33,7 @@ export function onlyWorkspace(options: {
   onAccessEnded(error: Error): void;
 }): Workspaces {
   const { client, fetch, paces, log, onAccessEnded } = options;
-  // Who we are there is known once it let us in.
+  // The bot's identity is known after sign-in.
   const only = createWorkspace({
     ...{ client, fetch, paces, log },
     self: { userId: '', teamId: '', name: 'Askwatch' },
@@ -82,7 +79,7 @@ export function onlyWorkspace(options: {
   };
 }
 
-/** What the manifest asks for. Without `chat:write` nothing works at all; the rest is missed one by one. */
+/** Without `chat:write` nothing works; each other scope affects one feature. */
 function checkScopes(granted: string[], log: Logger): void {
   if (granted.length === 0) return;
   const wanted = [

@@ -13,8 +13,8 @@ import {
   startSendingBot,
   systemOf,
 } from '../../helpers/files/sending-bot.ts';
-import { filesWith } from '../../helpers/files-with.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { filesWith } from '../../helpers/test-store.ts';
 
 const PICTURE = png();
 const SHOWN = `data:image/png;base64,${PICTURE.toString('base64')}`;

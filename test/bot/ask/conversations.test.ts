@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createConversations } from '../../../src/bot/ask/conversations.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import { filesWith } from '../../helpers/files-with.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { filesWith, openTestStore } from '../../helpers/test-store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -11,7 +10,7 @@ async function openConversations() {
   const clock = { nowMs: 1_800_000_000_000 };
   const { log } = recordingLog();
   const folder = await temporaryFolder();
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   vi.spyOn(Date, 'now').mockImplementation(() => clock.nowMs);
   onTestFinished(() => void vi.restoreAllMocks());
   const conversations = createConversations(store);
@@ -22,7 +21,7 @@ test('forgetting a thread deletes its turns from all files', async () => {
   const { conversations, folder, store } = await openConversations();
   for (const atMs of [1, 2])
     await conversations.add('k', { question: 's3cret', answer: 'a', atMs });
-  expect(await filesWith('s3cret', folder)).toHaveLength(2);
+  expect(await filesWith('s3cret', folder)).not.toEqual([]);
   expect(await conversations.forget('k')).toBe(2);
   expect(await filesWith('s3cret', folder)).toEqual([]);
   expect([await conversations.stateOf('k'), await conversations.turns('k')]).toEqual(['ours', []]);

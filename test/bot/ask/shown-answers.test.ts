@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { createShownAnswers } from '../../../src/bot/ask/shown-answers.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const PLACE = { platform: 'discord', channel: 'C1' } as const;
 
 test('the newest messages of each channel survive a restart', async () => {
   const folder = await temporaryFolder();
   const { log } = recordingLog();
-  const first = await openLowdbStore({ folder, log });
+  const first = await openTestStore({ folder, log });
   const shown = createShownAnswers(first, { maxMessages: 5 });
   const other = { ...PLACE, channel: 'C2' };
   await shown.add(other, 'm0', { place: PLACE, thread: 'elsewhere' });
@@ -17,7 +17,7 @@ test('the newest messages of each channel survive a restart', async () => {
     await shown.add(PLACE, `m${index}`, { place: PLACE, thread: `t${index}` });
   }
   await first.close();
-  const second = await openLowdbStore({ folder, log });
+  const second = await openTestStore({ folder, log });
   const again = createShownAnswers(second, { maxMessages: 5 });
   expect(await again.of(PLACE, 'm0')).toBeUndefined();
   expect(await again.of(PLACE, 'm1')).toEqual({ place: PLACE, thread: 't1' });

@@ -5,14 +5,13 @@ import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import type { CommandAnswer, Interrupted, Invocation } from '../../../src/bot/shared/invocation.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { openSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { filesWith } from '../../helpers/files-with.ts';
 import { mortalStore } from '../../helpers/mortal-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { filesWith, openTestStore } from '../../helpers/test-store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -33,7 +32,7 @@ const invocationOf = (id: string, channel = 'C1'): Invocation => ({
 /** One process on a folder, which takes the place of the one before it. */
 async function open(folder: string, nowMs = 0) {
   const { log, lines } = recordingLog();
-  const real = await openLowdbStore({ folder, log });
+  const real = await openTestStore({ folder, log });
   const life = { writes: Number.POSITIVE_INFINITY };
   const store = mortalStore(real, life, log);
   const conversations = createConversations(store);

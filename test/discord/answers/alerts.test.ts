@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
-import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { addFlappingShop } from '../../helpers/flapping-shop.ts';
 
 const card: Card = {
   tone: 'bad',
@@ -23,16 +20,6 @@ async function start(options: Parameters<typeof startDiscord>[0] = {}) {
 }
 
 const posts = (discord: DiscordFake) => discord.channel(discord.general.id);
-
-test('posts a card, and changes the same message later', async () => {
-  const { discord, platform, channel, post } = await start();
-  const posted = await post('incident 1');
-  const id = posts(discord)[0]?.id;
-  expect(posted).toEqual({ message: id, thread: id, goesOn: false });
-  await platform.update(channel, posted, { ...card, tone: 'good', title: 'Shop is UP again' });
-  expect(posts(discord).map(({ embeds }) => embeds[0]?.title)).toEqual(['Shop is UP again']);
-});
-
 test('a card’s buttons are shown, and an edit takes away those that the new card lacks', async () => {
   const { discord, platform, channel } = await start();
   const actions = [
@@ -137,7 +124,7 @@ describe('a refusal for good', () => {
     await expect(tried).rejects.toThrow(sentence);
   });
 
-  test('of a channel that is gone', async () => {
+  test('a refusal names a channel that doesn’t exist', async () => {
     const { discord, post } = await start();
     discord.remove(discord.general.id);
     const tried = post('incident 1');
@@ -145,7 +132,7 @@ describe('a refusal for good', () => {
     await expect(tried).rejects.toThrow(/channel doesn’t exist/);
   });
 
-  test('of a message that was deleted', async () => {
+  test('a refusal names a deleted message', async () => {
     const { discord, platform, channel, post } = await start();
     const posted = await post('incident 1');
     discord.remove(posted.message);
@@ -190,7 +177,7 @@ describe('a trouble that passes', () => {
   });
 });
 
-test('where an old message was changed too often the change is put off, not given up', async () => {
+test('an edit of an old message is retried later after too many edits', async () => {
   const { discord, platform, channel, post } = await start();
   const posted = await post('incident 1');
   for (const message of posts(discord)) message.sentAtMs -= 3_700_000;
@@ -199,28 +186,3 @@ test('where an old message was changed too often the change is put off, not give
   await expect(change('Four')).rejects.toMatchObject({ permanent: false, retryAfterMs: 20_000 });
   expect(posts(discord)[0]?.embeds[0]?.title).toBe('Three');
 });
-
-test('what flapped and stays DOWN is a new message with its buttons, and the old one ends', async () => {
-  const discord = await startDiscord();
-  const alertPlaces = [{ platform: 'discord' as const, channel: discord.general.id }];
-  const { bot, service } = await startTestBot({ settings: { alertPlaces } });
-  const { platform } = await startPlatform(discord, bot);
-  await bot.start([platform]);
-  const shop = await addFlappingShop(service);
-  const isFlap = (message: FakeMessage) => /^Shop is flapping .*, now down$/.test(titleOf(message));
-  const flapping = await eventually(() => posts(discord).find(isFlap));
-  expect(labelsOf(flapping)).toContain('Acknowledge');
-  const before = posts(discord).length;
-  shop.staysDown();
-  const alert = await eventually(() => posts(discord)[before]);
-  expect(titleOf(alert)).toBe('Shop is down');
-  expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
-  await eventually(() => titleOf(flapping).endsWith(', then stayed down'));
-  expect(JSON.stringify(flapping.embeds)).toContain('below');
-  expect(labelsOf(flapping)).toEqual(['Summarise', 'Open shop.example']);
-  expect(posts(discord)).toHaveLength(before + 1);
-});
-
-const titleOf = ({ embeds }: FakeMessage) => `${embeds[0]?.title}`;
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));

@@ -55,15 +55,6 @@ describe.each([
     },
   );
 });
-
-test('a line is known also where nothing is left of its title', async () => {
-  const { discord, announce } = await startWithCard({ nonceWindowMs: 0 });
-  const card = { ...OVER, title: ' \n ' };
-  await announce({ card });
-  await announce({ card, attempted: true });
-  expect(linesIn(discord)).toHaveLength(1);
-});
-
 test('the same words under another alert are another line', async () => {
   const { discord, posted, announce } = await startWithCard({ nonceWindowMs: 0 });
   await announce();
@@ -100,7 +91,7 @@ describe('a line is refused for good', () => {
     expect(discord.channel(discord.general.id)).toEqual([]);
   });
 
-  test('in a channel that is gone, and in a locked thread', async () => {
+  test('a line fails permanently in a deleted channel and in a locked thread', async () => {
     const { discord, posted, announce } = await startWithCard();
     discord.general.thread_metadata = { archived: true, locked: true, auto_archive_duration: 60 };
     await expect(announce()).rejects.toMatchObject({ permanent: true });
@@ -124,7 +115,7 @@ test('a hostile title pings nobody and forges nothing', async () => {
   expect(line?.content).not.toMatch(/@everyone|<@|\n|[^\\]\[|[^\\]\*/);
 });
 
-/** The channel has been told that the shop was down and is up again. */
+/** The shop was down and is up again. */
 async function startWithLine(where?: (discord: DiscordFake) => string) {
   const discord = await startDiscord();
   const channel = where?.(discord) ?? discord.general.id;
@@ -146,7 +137,7 @@ async function startWithLine(where?: (discord: DiscordFake) => string) {
       const shown = discord.channel(id);
       return shown.length === count && shown.at(-1)?.content.includes('-# test-model') && shown;
     });
-  /** What the model was given last; the facts of an incident come with the system prompt. */
+  /** The last prompt; the incident's facts are in the system prompt. */
   const given = () => {
     const all: Array<{ role: string; content: string }> =
       provider.calls.at(-1)?.body.messages ?? [];
@@ -161,7 +152,7 @@ async function startWithLine(where?: (discord: DiscordFake) => string) {
 const ANSWER = 'Hello from the fake provider.';
 
 describe('a message about a line continues the conversation of its alert', () => {
-  test('in reply to it', async () => {
+  test('a reply to the line continues the alert’s conversation', async () => {
     const { discord, channel, alert, line, answered, given } = await startWithLine();
     discord.say('What was it?', { replyTo: line });
     await answered(alert.id, 2);
@@ -173,7 +164,7 @@ describe('a message about a line continues the conversation of its alert', () =>
     expect(discord.channel(channel).slice(0, 2)).toEqual([alert, line]);
   });
 
-  test('in a thread under it, by a mention, a reply and a command', async () => {
+  test('a thread under the line continues the alert’s conversation', async () => {
     const { discord, line, alert, answered, given } = await startWithLine();
     const thread = discord.openThread(line);
     discord.say('What was it?', { channel: thread, mention: true });
@@ -189,32 +180,7 @@ describe('a message about a line continues the conversation of its alert', () =>
     await answered(alert.id, 2);
     expect(given().said.slice(-3)).toEqual(['Since when?', ANSWER, 'In short?']);
   });
-
-  test('alone with the bot', async () => {
-    const { discord, channel, line, answered, given } = await startWithLine(
-      (fake) => fake.directChannel(fake.alice).id,
-    );
-    const direct = discord.channelOf(channel);
-    discord.say('What was it?', { channel: direct, replyTo: line });
-    await answered(channel, 4);
-    expect(given()).toEqual({ facts: true, said: ['What was it?'] });
-    discord.say('Hello', { channel: direct });
-    await answered(channel, 6);
-    expect(given().said).toEqual(['Hello']);
-  });
 });
-
-test('a message about a reply of the bot to somebody else begins a new conversation', async () => {
-  const { discord, answered, given } = await startWithLine();
-  const hello = discord.say('Hello all');
-  discord.say('What do they mean?', { replyTo: hello, mention: true });
-  const asked = discord.channel(discord.general.id).at(-1);
-  await answered(asked?.id ?? '', 1);
-  // What somebody else wrote is asked about, and cannot be read without the intent.
-  const said = [expect.stringMatching(/^The message .* replies to [\s\S]*\nWhat do they mean\?$/)];
-  expect(given()).toEqual({ facts: false, said });
-});
-
 test('a message about a line is answered although the history may not be read', async () => {
   const { discord, line, given, provider } = await startWithLine();
   discord.deny(discord.general, 'ReadMessageHistory');

@@ -16,7 +16,7 @@ async function start() {
 
 const shownIn = (discord: DiscordFake) => discord.channel(discord.general.id);
 
-/** What each request to a channel let ping. */
+/** The allowed mentions of each request to a channel. */
 const allowedIn = (discord: DiscordFake) =>
   discord.requests
     .filter(({ method, path }) => method !== 'GET' && /\/channels\/.*messages/.test(path))
@@ -35,15 +35,6 @@ test('an alert calls its role when it is posted, and only shows it from then on'
   expect(allowedIn(discord)).toEqual([{ ...NOBODY, roles: [role] }, NOBODY, NOBODY]);
   expect(shownIn(discord)[1]).toMatchObject({ mention_roles: [], rang: [] });
 });
-
-test('an alert whose answer was lost calls its role once', async () => {
-  const { discord, role, post, platform } = await start();
-  discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });
-  await expect(platform.post(post)).rejects.toMatchObject({ permanent: false });
-  await platform.post({ ...post, attempted: true });
-  expect(shownIn(discord).map(({ rang }) => rang)).toEqual([[role]]);
-});
-
 test('a person is called alike, by a message and by a line under it, and nobody else', async () => {
   const { discord, card, post, platform } = await start();
   const { id: person } = discord.alice;
@@ -59,7 +50,7 @@ test('a person is called alike, by a message and by a line under it, and nobody 
     { ...NOBODY, users: [person] },
     { ...NOBODY, users: [person] },
   ]);
-  // What was said already is not said again.
+  // A repeated line isn't posted again.
   await platform.announce({ ...said, attempted: true });
   expect(shownIn(discord)).toHaveLength(2);
 });

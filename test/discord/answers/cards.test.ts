@@ -106,7 +106,7 @@ test.each(['a thread', 'the open channel', 'a direct conversation'])(
     discord.press(asks, 'Cancel');
     await eventually(() => invocations.length === 2);
     expect(invocations[1]).toMatchObject({ request: { command: 'proposal cancel' }, thread: key });
-    // A reply to the card goes on with it, too.
+    // A reply to the card continues the conversation.
     provider.answerWith('Well.');
     const channel = discord.channelOf(asks.channel_id);
     discord.say('And now?', { channel, mention: true, replyTo: asks });
@@ -115,42 +115,6 @@ test.each(['a thread', 'the open channel', 'a direct conversation'])(
     expect(cards()).toHaveLength(1);
   },
 );
-
-test.each(['a thread', 'a private reply'])(
-  'Cancel under a card below an answer in %s says in its place that nothing was done',
-  async (where) => {
-    const { discord, card, service, cards } = await start();
-    PLACES[where]?.(discord);
-    const asks = await card();
-    const pressed = discord.press(asks, 'Cancel');
-    await eventually(() => shownIn(asks).includes('Nothing was done'));
-    expect(asks.embeds).toMatchObject([
-      { title: 'Watch example.com?', footer: { text: 'Cancelled by Alice' } },
-    ]);
-    expect(labelsOf(asks)).toEqual([]);
-    expect(service.monitors).toEqual([]);
-    expect(pressed.followUps).toEqual([]);
-    expect(cards()).toEqual([asks]);
-  },
-);
-
-test('somebody else’s press under a card changes nothing, and is explained to them only', async () => {
-  const { discord, card, service } = await start();
-  discord.say('Watch it', { mention: true });
-  const asks = await card();
-  const shown = JSON.stringify(asks);
-  for (const label of ['Watch', 'Cancel']) {
-    const pressed = discord.press(asks, label, { user: discord.addUser('bob') });
-    const told = await eventually(() => pressed.followUps[0]);
-    expect(isEphemeral(told)).toBe(true);
-    expect(shownIn(told)).toContain('Only the person who asked for this can decide.');
-  }
-  expect(JSON.stringify(asks)).toBe(shown);
-  expect(service.monitors).toEqual([]);
-  discord.press(asks, 'Watch');
-  await eventually(() => service.monitors.length === 1);
-});
-
 test('each card is a message of its own, in their order, and is decided by itself', async () => {
   const targets = ['https://a.example', 'https://b.example'];
   const { discord, cards, service } = await start({ targets });

@@ -88,7 +88,7 @@ test.each<Closing & { event: string }>([
     name: 'the thread',
     channelOf: (discord) => {
       const thread = threadIn(discord);
-      // Such threads come with no server, so discord.js does not know them.
+      // discord.js doesn't know such threads, since their events have no server.
       lock(thread, true);
       return thread;
     },

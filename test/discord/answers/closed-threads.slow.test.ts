@@ -5,7 +5,7 @@ import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
-/** An answer that goes on for long in a thread, of which the beginning is shown. */
+/** A long answer in a thread, with its beginning shown. */
 async function startLongAnswer() {
   const discord = await startDiscord({ limit: false });
   const test = await startTestBot();
@@ -23,7 +23,7 @@ async function startLongAnswer() {
     thread: await discord.thread(id),
     /** Told to nobody but who asked. */
     told: () => eventually(() => asked.followUps.at(-1)),
-    /** Nobody pays for the model any longer. */
+    /** The call to the model ends. */
     ended: () => eventually(() => provider.calls[0]?.aborted),
   };
 }
@@ -53,7 +53,7 @@ describe('a thread in which an answer grows', () => {
     expect(fatal).toEqual([]);
   });
 
-  test('that cannot be opened for a moment is opened later', async () => {
+  test('an archived thread is opened by a later try', async () => {
     const { discord, thread, answer } = await startLongAnswer();
     const before = answer.content.length;
     discord.fail({ method: 'PATCH', path: /^\/channels\/\d+$/, status: 503, times: 2 });

@@ -6,13 +6,13 @@ import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { filesWith } from '../../helpers/files-with.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { filesWith, folderOfFiles } from '../../helpers/test-store.ts';
 
 /** Longer than anything is waited for: no answer ends by itself. */
 const PATIENT = { settings: { askStallMs: 600_000 } };
 
-/** A person's question by a mention, whose answer has begun, and of which nothing more comes: no edit can find out. */
+/** A question whose answer has begun and then sends nothing, so that no edit can fail. */
 async function startStuckAnswer() {
   const discord = await startDiscord();
   const test = await startTestBot(PATIENT);
@@ -29,22 +29,22 @@ async function startStuckAnswer() {
   return {
     ...{ discord, channel, question, answer, release, place, ...test, ...started },
     botLines: test.lines,
-    /** Nobody pays for the model any longer. */
+    /** The call to the model ends. */
     ended: () => eventually(() => provider.calls[0]?.aborted),
-    /** What went wrong in the eyes of whoever reads the log. */
+    /** Warnings and errors in the log. */
     noise: () => started.lines.filter(({ level }) => Number(level) >= 40),
   };
 }
 
-/** What the bot says in a channel, by regular messages. */
+/** The bot's regular messages. */
 const saidIn = (messages: FakeMessage[]) => messages.filter(({ author }) => author.bot);
 
 describe('an answer of which nothing new comes ends at once', () => {
-  test('when its message is deleted, and says nothing of it in the channel', async () => {
+  test('a stuck answer ends when its message is deleted', async () => {
     const { discord, channel, answer, ended, noise, question } = await startStuckAnswer();
     discord.remove(answer.id);
     await ended();
-    // What is said after the end would be there before this.
+    // Later messages of the bot would come before this.
     const next = discord.say('And now?', { channel, mention: true });
     await eventually(() => discord.channel(next.id).length > 0);
     expect(saidIn(discord.channel(channel.id))).toEqual([]);
@@ -52,7 +52,7 @@ describe('an answer of which nothing new comes ends at once', () => {
     expect(noise()).toEqual([]);
   });
 
-  test('when its thread is deleted, of which nothing is remembered', async () => {
+  test('a stuck answer ends when its thread is deleted, and is forgotten', async () => {
     const { discord, channel, question, place, bot, ended, noise } = await startStuckAnswer();
     expect(await bot.isConversation(place, question.id)).toBe(true);
     discord.remove(question.id);
@@ -62,7 +62,7 @@ describe('an answer of which nothing new comes ends at once', () => {
     expect(noise()).toEqual([]);
   });
 
-  test('when its channel is deleted, of which nothing is kept', async () => {
+  test('a stuck answer ends when its channel is deleted, and all data goes', async () => {
     const { discord, channel, question, place, bot, service, platform, ...rest } =
       await startStuckAnswer();
     const person = { id: '1', name: 'Grace', mayManage: async () => true };
@@ -76,7 +76,7 @@ describe('an answer of which nothing new comes ends at once', () => {
     await eventually(async () =>
       JSON.stringify(await say('/askwatch model')).includes('test-model answers here'),
     );
-    // Its alerts, which is the last to go, is what whoever runs Askwatch is told of.
+    // The alerts are deleted last.
     await eventually(() =>
       rest.botLines.some(({ msg }) => /received alerts is gone/.test(String(msg))),
     );
@@ -100,7 +100,7 @@ test('a private answer ends with its channel', async () => {
 });
 
 test('a server that takes Askwatch out is in no file any more, and one that is unavailable is', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOfFiles();
   const discord = await startDiscord();
   const { bot, provider, say } = await startTestBot({ folder });
   const { fatal } = await startPlatform(discord, bot);
@@ -118,7 +118,7 @@ test('a server that takes Askwatch out is in no file any more, and one that is u
   await eventually(async () => (await filesWith('s3rver', folder)).length >= 3);
 
   discord.gateway.dispatch('GUILD_DELETE', { id: discord.guildId, unavailable: true });
-  // What comes after it is heard after it.
+  // Events arrive in order.
   discord.remove(discord.addChannel().id);
   discord.gateway.dispatch('GUILD_DELETE', { id: '1234567890' });
   expect((await filesWith(channel.id, folder)).length).toBeGreaterThan(3);

@@ -10,7 +10,7 @@ import { eventually } from '../../helpers/eventually.ts';
 const NAME = /^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/;
 const HOSTILE = 'Shop @everyone <@&1> [x](https://evil.example)';
 
-/** What a model writes below a summary, so that nothing is added. */
+/** With all headings, nothing is added to a model's text. */
 const OTHERS = [...['## Timeline', '## Cause', '## Impact', '## Response', '## Open questions']];
 
 const labelsOf = ({ components }: FakeMessage) =>
@@ -55,25 +55,7 @@ test('a postmortem is a file under the last message of its answer, in the thread
   const withFile = discord.requests.filter(({ uploads }) => uploads.length > 0);
   expect(withFile.map(({ body }) => body?.allowed_mentions)).toMatchObject([{ parse: [] }]);
 });
-
-test('so it is where there are no threads', async () => {
-  const { discord, alert, end } = await startWithAlert();
-  discord.deny(discord.general, 'CreatePublicThreads');
-  discord.press(alert, 'Summarise');
-  const last = await end(discord.general.id);
-  expect(last.attachments).toMatchObject([{ filename: expect.stringMatching(NAME) }]);
-});
-
-test('where the model fails it is the draft by rules', async () => {
-  const { discord, alert, end, provider } = await startWithAlert();
-  provider.failWith({ kind: 'status', status: 503 });
-  discord.press(alert, 'Summarise');
-  const last = await end(alert.id, 'Try again');
-  expect(last.content).toContain('The file was created without a model.');
-  expect(textOf(last)).toContain('## Timeline');
-});
-
-test('where no files may be attached, the last message says so and what to do', async () => {
+test('the last message explains missing files', async () => {
   const { discord, alert, end } = await startWithAlert();
   discord.deny(discord.general, 'AttachFiles');
   discord.press(alert, 'Summarise');
@@ -98,7 +80,7 @@ test('a file that was sent though its answer was lost is there once', async () =
   expect(filesOf(discord.channel(alert.id))).toHaveLength(1);
 });
 
-test('of a postmortem that is too long for messages there is the rest as well, and the file is whole', async () => {
+test('a long postmortem is whole in its file, next to the rest of the answer', async () => {
   const { discord, alert, end, provider } = await startWithAlert();
   const words = Array.from({ length: 5_000 }, (_, no) => `w${no}`).join(' ');
   provider.answerWith(`# Postmortem draft: Shop recovered\n\n## Summary\n\n${words}`);
@@ -109,15 +91,4 @@ test('of a postmortem that is too long for messages there is the rest as well, a
     expect.stringMatching(NAME),
   ]);
   expect(textOf(last, 1)).toContain(words);
-});
-
-test('one that is made anew has a file of its own, and the one before keeps its own', async () => {
-  const { discord, alert, end } = await startWithAlert();
-  discord.press(alert, 'Summarise');
-  const first = await end();
-  discord.press(first, 'Regenerate');
-  await eventually(() => filesOf(discord.channel(alert.id)).length === 2);
-  const last = await end();
-  expect(last.id).not.toBe(first.id);
-  expect([first, last].map(({ attachments }) => attachments.length)).toEqual([1, 1]);
 });

@@ -6,7 +6,7 @@ import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
-/** What would ping, link, mask or look like something of ours, in every way that Discord reads. */
+/** Texts that would ping, link or mask, in every form that Discord reads. */
 const HOSTILE = [
   '@everyone @here <@123456789012345678> <@!123456789012345678> <@&123456789012345678>',
   '<#123456789012345678> </monitor remove:123456789012345678> <id:customize> <\u200b@1>',
@@ -31,7 +31,7 @@ function textsIn(value: unknown): string[] {
 
 const TALKS = /\/messages(\/[^/]+)?$|^\/webhooks\/|\/callback$/;
 
-/** What the bot sent to be shown, whatever became of it later. */
+/** All messages that the bot sent. */
 const sentTo = (discord: DiscordFake) =>
   discord.requests.filter(({ method, path }) => method !== 'GET' && TALKS.test(path));
 

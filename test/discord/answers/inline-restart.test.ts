@@ -7,7 +7,7 @@ import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** A Discord without threads, and a program that can end and start anew over the same data. */
+/** Discord without threads, and a program that restarts on the same data. */
 async function start() {
   const discord = await startDiscord();
   const { general } = discord;
@@ -38,7 +38,7 @@ async function start() {
         const isWhole = messages.at(-1)?.content.includes('-# test-model');
         return messages.length === count && isWhole && messages;
       }),
-    /** What the model was given last, without the system prompt. */
+    /** The last prompt without the system message. */
     told() {
       const messages: Array<{ role: string; content: string }> =
         provider.calls.at(-1)?.body.messages ?? [];
@@ -71,7 +71,7 @@ test.each(['slash', 'mention'] as const)(
   },
 );
 
-test('after a restart a reply to any message of a long answer continues it', async () => {
+test('a reply to any message of a long answer continues it after a restart', async () => {
   const { discord, provider, restart, answered, told } = await start();
   const long = 'word '.repeat(900).trim();
   provider.answerWith(long);

@@ -104,17 +104,6 @@ test('a slash command whose “thinking…” is gone gets the note for its pers
   expect(asked.followUps[0]).toMatchObject({ content: SHOWN });
   expect((asked.followUps[0]?.flags ?? 0) & MessageFlags.Ephemeral).not.toBe(0);
 });
-
-test('a slash command in a thread that remembers it gets the button, too', async () => {
-  const { discord, left, restart } = await start();
-  const channel = discord.openThread(discord.say('Hello'));
-  const asked = discord.slash('ask', { question: 'Why?' }, { channel });
-  await eventually(() => asked.reply);
-  const interrupted = await left();
-  await (await restart())(interrupted);
-  expect(labelsOf(asked.reply as FakeMessage)).toEqual(['Try again']);
-});
-
 test('a slash command whose token is over gets a message in its channel', async () => {
   const { discord, left, restart } = await start();
   const channel = discord.openThread(discord.say('Hello'));

@@ -25,7 +25,7 @@ async function start(prepare: (discord: DiscordFake) => void = () => {}) {
 }
 
 describe('a message is answered once', () => {
-  test('when it is said while the connection is cut', async () => {
+  test('a message is answered after a cut connection', async () => {
     const { discord, lines, expectAnswered } = await start();
     discord.gateway.refuses = true;
     discord.gateway.drop();
@@ -37,7 +37,7 @@ describe('a message is answered once', () => {
     expect(discord.gateway.counts()).toEqual({ identified: 1, resumed: 1 });
   });
 
-  test('when it is said before, while and after Discord asks to reconnect', async () => {
+  test('messages around a requested reconnect are answered', async () => {
     const { discord, expectAnswered } = await start();
     const first = discord.say('First', { mention: true });
     discord.gateway.requestReconnect();
@@ -47,7 +47,7 @@ describe('a message is answered once', () => {
     await expectAnswered(first, second, third);
   });
 
-  test('when it is said to a connection that is dead without an end', async () => {
+  test('a message to a dead connection is answered', async () => {
     const { discord, expectAnswered } = await start(({ gateway }) => {
       gateway.heartbeatMs = 500;
     });
@@ -57,7 +57,7 @@ describe('a message is answered once', () => {
     expect(discord.gateway.counts()).toEqual({ identified: 1, resumed: 1 });
   });
 
-  test('when its server was down at Discord as the program started', async () => {
+  test('a message is answered in a server that was down at the start', async () => {
     const { discord, expectAnswered } = await start(({ gateway }) => {
       gateway.guildUnavailable = true;
     });
@@ -68,7 +68,7 @@ describe('a message is answered once', () => {
     await expectAnswered(early, later);
   });
 
-  test('when its server goes down at Discord and comes back', async () => {
+  test('a message is answered in a server that came back', async () => {
     const { discord, expectAnswered } = await start();
     discord.gateway.setAvailable(false);
     const asked = discord.slash('ask', { question: 'First' });
@@ -94,7 +94,7 @@ describe('an interaction', () => {
     expect(JSON.stringify(lines)).not.toContain(asked.token);
   });
 
-  test('whose token ends while its answer grows costs no more, and ends nothing else', async () => {
+  test('an expired token ends only its own answer', async () => {
     const { discord, provider, lines, fatal } = await start();
     discord.deny(discord.general, 'CreatePublicThreads');
     provider.answerWith(

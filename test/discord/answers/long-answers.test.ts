@@ -48,12 +48,12 @@ function checkWhole(messages: readonly FakeMessage[]) {
   expect(last?.attachments).toMatchObject([{ filename: 'answer.md' }]);
   expect(messages.slice(0, -1).flatMap(({ attachments }) => attachments)).toEqual([]);
   expect(messages.length).toBeLessThanOrEqual(9);
-  // It goes on inside the code block that the last message had to close.
+  // It continues inside the code block that the last message had to close.
   expect(last?.attachments[0]?.bytes.toString()).toMatch(/^```ts\n ?w\d+ /);
   expect(wordsOf(messages)).toEqual(WANTED);
 }
 
-test('of 100,000 characters the rest is a file under the last message', async () => {
+test('an answer of 100,000 characters continues in a file', async () => {
   const { discord, shown } = await start();
   const asked = discord.slash('ask', { question: 'All?' });
   const id = await eventually(() => asked.reply?.content && asked.reply.id);
@@ -74,20 +74,7 @@ test('so it is in private, and where there are no threads', async () => {
   const all = await shown(() => discord.channel(discord.general.id));
   checkWhole(all.slice(1));
 });
-
-test('a file that was sent though its answer was lost is there once', async () => {
-  const { discord, shown } = await start();
-  const hold = { method: 'PATCH', path: /messages/, applied: true, drop: true };
-  const asked = discord.slash('ask', { question: 'All?' });
-  const id = await eventually(() => asked.reply?.content && asked.reply.id);
-  discord.fail({ ...hold, times: 2 });
-  discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true, times: 2 });
-  const messages = await shown(() => discord.channel(id));
-  await eventually(() => messages.at(-1)?.attachments.length === 1);
-  checkWhole(discord.channel(id));
-});
-
-test('where no files may be attached, the last message says so and what to do', async () => {
+test('the last message explains missing files', async () => {
   const { discord, shown } = await start();
   discord.deny(discord.general, 'AttachFiles');
   const asked = discord.slash('ask', { question: 'All?' });

@@ -2,7 +2,6 @@ import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
 import { exportedLines } from '../../../src/bot/feedback/export.ts';
 import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import type { FakeChannel } from '../../fakes/discord/state.ts';
@@ -11,6 +10,7 @@ import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 async function start(options: TestBotOptions = {}) {
   const folder = await temporaryFolder();
@@ -32,7 +32,7 @@ async function start(options: TestBotOptions = {}) {
       return last?.content.includes('-# test-model') && last;
     });
   }
-  /** The title of what only who did something is told. */
+  /** The title of the private card. */
   const told = (gesture: FakeInteraction) =>
     eventually(() => {
       const shown = [gesture.reply, ...gesture.followUps].find(
@@ -43,7 +43,7 @@ async function start(options: TestBotOptions = {}) {
   async function exported() {
     await started.platform.stop();
     await running.stop();
-    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const store = await openTestStore({ folder, log: recordingLog().log });
     const lines: unknown[] = [];
     const feedback = createFeedback(store, { days: 90 });
     for await (const line of exportedLines(feedback, {}, (text) => text)) {
@@ -57,46 +57,6 @@ async function start(options: TestBotOptions = {}) {
 
 const inputsOf = ({ form }: FakeInteraction) =>
   form?.components.map(({ component }) => [component.custom_id, component.required]);
-
-test('👎 opens a form at once and counts, and what is filled in is kept', async () => {
-  const { discord, ask, told, exported } = await start();
-  const answer = await ask('why?');
-  const pressed = discord.press(answer, '👎');
-  const form = await eventually(() => pressed.form);
-  expect(form.title).toBe('What was wrong?');
-  expect(inputsOf(pressed)).toEqual([
-    ['reason', false],
-    ['what', false],
-  ]);
-  expect(await told(pressed)).toContain('Thank you, rated 👎');
-  const what = '@everyone **no** `x` <@1>';
-  const sent = discord.send(pressed, { reason: 'too long', what });
-  expect(await told(sent)).toContain('Your comment is saved');
-  expect(sent.acknowledged?.ephemeral).toBe(true);
-  expect(discord.channel(answer.channel_id)).toHaveLength(1);
-  expect(await exported()).toMatchObject([
-    { platform: 'discord', up: 0, down: 1, wrong: [{ reason: 'too long', what }] },
-  ]);
-});
-
-test('👎 counts where its form is closed, and the same again takes it back without one', async () => {
-  const { discord, ask, told, exported } = await start();
-  const answer = await ask('why?');
-  const first = discord.press(answer, '👎');
-  await eventually(() => first.form);
-  expect(await told(first)).toContain('rated 👎');
-  // Two presses within two seconds are a double click.
-  const overMs = performance.now() + 2_100;
-  await eventually(() => performance.now() > overMs);
-  const again = discord.press(answer, '👎');
-  expect(await told(again)).toContain('Rating removed');
-  expect(again.form).toBeUndefined();
-  const up = discord.press(answer, '👍');
-  expect(await told(up)).toContain('rated 👍');
-  expect(up.form).toBeUndefined();
-  expect(await exported()).toMatchObject([{ up: 1, down: 0 }]);
-});
-
 test('what is too long is told with a button that opens the form as it was left', async () => {
   const { discord, ask, told, exported } = await start();
   const answer = await ask('why?');

@@ -8,7 +8,6 @@ import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 
 const STOP = { label: 'Stop', command: 'answer stop', values: { answer: '1' } };
-const AGAIN = { label: 'Regenerate', command: 'answer again', values: { answer: '1' } };
 
 /** An answer of these parts; one that never ends by itself when there is no end among them. `shown` is awaited after a text and after a step that begins. */
 function answerOf(parts: AnswerPart[], shown = async (): Promise<unknown> => undefined): Answer {
@@ -48,9 +47,9 @@ const callOf = (what: string, { content, components }: AnswerMessage) => {
 function memoryOutlet(fail: () => Error | undefined = () => undefined) {
   const messages: string[] = [];
   const nonces: string[] = [];
-  /** What was done, with which buttons. */
+  /** Calls with their buttons. */
   const calls: string[] = [];
-  /** What each of those showed. */
+  /** Text of each call. */
   const contents: string[] = [];
   const target: AnswerTarget = {
     channel: '1',
@@ -75,7 +74,7 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
     },
   };
   let seen = 0;
-  /** Resolves once more is shown, of which the last is a message that goes on. */
+  /** Resolves once a growing message is shown. */
   const shown = () =>
     eventually(() => {
       const isShown = calls.length > seen && calls.at(-1)?.endsWith(': Stop');
@@ -128,34 +127,6 @@ test('each message has a nonce of its own that Discord takes', async () => {
 });
 
 describe('buttons', () => {
-  const end = { kind: 'end' as const, footer: 'model', actions: [AGAIN] };
-
-  test('come with the text of a message, and with no edit of their own', async () => {
-    const { target, calls, shown } = memoryOutlet();
-    await show(answerOf([{ kind: 'text', text: 'Because.' }, end], shown), target);
-    expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: Regenerate']);
-  });
-
-  test('move on with the text', async () => {
-    const { target, calls, shown } = memoryOutlet();
-    const texts = ['a'.repeat(1_000), `${'a'.repeat(800)}\n\n${'b'.repeat(500)}`];
-    const parts = texts.map((text) => ({ kind: 'text' as const, text }));
-    await show(answerOf([...parts, end], shown), target);
-    expect(calls).toEqual([
-      'send aaa: Stop',
-      'edit 0 aaa: ',
-      'send bbb: Stop',
-      'edit 1 bbb: Regenerate',
-    ]);
-  });
-
-  test('go under the footer where that stands alone', async () => {
-    const { target, calls, shown } = memoryOutlet();
-    const noted = { ...end, note: 'n'.repeat(150) };
-    await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, noted], shown), target);
-    expect(calls).toEqual(['send xxx: Stop', 'edit 0 xxx: ', 'send *nn: Regenerate']);
-  });
-
   test('go with the end of an answer that has none', async () => {
     const { target, calls, shown } = memoryOutlet();
     const bare = { kind: 'end' as const, footer: '' };
@@ -220,17 +191,6 @@ describe('what is looked at for an answer', () => {
     await show(answer, { ...target, typing });
     expect(counts).toEqual([2, 2]);
   });
-
-  test('takes no message of its own below the longest text', async () => {
-    const { target, calls, contents, shown } = memoryOutlet();
-    const what = '`*_[]'.repeat(100);
-    const parts = [text('x'.repeat(1_900)), stepOf({ state: 'running', what }), text('\n\nEnd.')];
-    await show(answerOf([...parts, end], shown), target);
-    expect(calls.slice(0, 2)).toEqual(['send xxx: Stop', 'edit 0 xxx: Stop']);
-    expect(contents[1]).toContain('\n-# Looking up \\`');
-    expect(contents[1]?.length).toBeLessThanOrEqual(2_000);
-  });
-
   test('links to its page, and nowhere else', async () => {
     const url = 'https://status.example/shop';
     const links = [

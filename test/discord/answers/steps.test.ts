@@ -43,7 +43,7 @@ async function leave(text: string, ask: (discord: DiscordFake) => unknown) {
   const shown = await eventually(() =>
     discord.messages().find(({ content }) => content.includes('Looking up the Shop…')),
   );
-  /** As the next process does with what it finds. */
+  /** The next process ends the answer. */
   const end = (note = NOTE) =>
     platform.endAnswer?.({
       ...{ id: '', shown: {}, ...left },

@@ -92,7 +92,7 @@ test.each([
       ? discord.slash('ask', { question: 'count' })
       : discord.say('count', { mention: true }),
   );
-  // All that was said is shown: the old process, which goes on here, has nothing to write over the end.
+  // All text is shown, so the old process can't overwrite the end.
   const { channel_id: channel, id } = await eventually(() => {
     const message = growing(discord.messages());
     return message?.content.startsWith('one two') && message;
@@ -109,7 +109,7 @@ test.each([
   await eventually(() => growing(discord.messages()) === undefined);
 
   await silent();
-  // The same again makes no second answer.
+  // A repeated message gets no second answer.
   if (how === 'mention') discord.repeatMessage(discord.channel(general.id)[0] as FakeMessage);
   discord.press(end, 'Try again');
   await eventually(() =>

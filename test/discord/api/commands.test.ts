@@ -2,7 +2,7 @@ import { ApplicationCommandOptionType, InteractionContextType } from 'discord.js
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { command } from '../../../src/bot/commands/command.ts';
-import { commands } from '../../../src/bot/commands/commands.ts';
+import { commands } from '../../../src/bot/features.ts';
 import { discordCommands, typedCommands } from '../../../src/discord/api/commands.ts';
 import { checkCommands } from '../../fakes/discord/limits.ts';
 

@@ -5,7 +5,7 @@ import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
-/** What may stand where an event's data is expected; snowflakes as long as a page, and parts that are missing. */
+/** Odd values in the place of an event's data. */
 const ODD = [
   undefined,
   null,

@@ -17,7 +17,7 @@ test('the link asks for what Askwatch uses, and for nothing else', async () => {
   const { platform } = await startPlatform(discord, bot);
   const channel = discord.general.id;
 
-  // So long that the rest of it is a file.
+  // So long that the rest is a file.
   provider.answerWith(['word '.repeat(4_000)]);
   const asked = discord.slash('ask', { question: 'Why?' });
   const { id } = await eventually(() => asked.reply?.content && asked.reply);

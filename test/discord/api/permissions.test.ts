@@ -9,7 +9,7 @@ async function start() {
   const discord = await startDiscord();
   const running = await startTestBot();
   const started = await startPlatform(discord, running.bot);
-  /** What is missing is known to discord.js once this channel change has come. */
+  /** discord.js knows the missing permission once this channel change arrives. */
   async function deny(...names: Array<keyof typeof PermissionFlagsBits>) {
     discord.deny(discord.general, ...names);
     const asked = discord.slash('askwatch help');
@@ -66,7 +66,7 @@ test('a mention where no cards may be shown is told which permission is missing'
   );
 });
 
-test('without Read Message History a mention is answered, if not as a reply', async () => {
+test('a mention is answered without Read Message History', async () => {
   const { discord, deny } = await start();
   await deny('ReadMessageHistory', 'CreatePublicThreads');
   discord.say('Why?', { mention: true });

@@ -6,7 +6,6 @@ import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { buildPlatform, startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
 
 /** A Discord with a server on each of three shards, which may all identify at once. */
 async function startThree() {
@@ -75,7 +74,7 @@ describe('three shards', () => {
     expect(discord.gateway.counts().resumed).toBe(2);
   });
 
-  test('of which one is refused for good end the program', async () => {
+  test('three shards end the program if one is refused permanently', async () => {
     const { discord, fatal } = await startServing();
     discord.gateway.dropShard(1, 4004);
     await eventually(() => fatal.length > 0);
@@ -126,15 +125,6 @@ describe('the start', () => {
   });
 
   // discord.js lets five seconds and more pass between two.
-  test.runIf(long)('waits for one after the other, longer than for any of them', async () => {
-    const { discord } = await startThree();
-    discord.gateway.maxConcurrency = 1;
-    const client = buildClient({ apiUrl: discord.api, messageContent: false, isHeld: () => true });
-    await connect(client, discord.settings.token, discord.api, 9_000);
-    expect(client.guilds.cache.size).toBe(4);
-    expect(discord.gateway.hasty()).toBe(0);
-    await client.destroy();
-  });
 });
 
 test('the fake takes no two of a key within five seconds', async () => {
@@ -145,7 +135,7 @@ test('the fake takes no two of a key within five seconds', async () => {
   expect(await identify(discord, [2, 2])).toBe('closed with 4010');
 });
 
-/** What comes of an identification without discord.js. */
+/** Identifies without discord.js. */
 async function identify(discord: DiscordFake, shard: [number, number]): Promise<string> {
   const { WebSocket } = await import('ws');
   const socket = new WebSocket(discord.api.replace('http', 'ws').replace('/api', '/gateway'));

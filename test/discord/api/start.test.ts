@@ -4,7 +4,6 @@ import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { buildPlatform, startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
 
 test('says which setting to change when the token is refused', async () => {
   const discord = await startDiscord();
@@ -58,16 +57,6 @@ test('warns where an Interactions Endpoint URL takes the commands away, and star
   expect(lines.filter(({ msg }) => told.test(String(msg)))).toHaveLength(1);
   expect(JSON.stringify(lines)).not.toContain('elsewhere.example');
 });
-
-test('starts without a hint when it cannot be looked up where commands go', async () => {
-  const discord = await startDiscord();
-  discord.fail({ path: /^\/applications\/@me$/, status: 503 });
-  const { bot } = await startTestBot();
-  const { platform, lines } = await startPlatform(discord, bot);
-  expect(platform.hint?.()).toBeUndefined();
-  expect(JSON.stringify(lines)).toContain('could not find out where Discord sends commands');
-});
-
 test('registers the commands once, and not again while they are the same', async () => {
   const discord = await startDiscord();
   const { bot } = await startTestBot();
@@ -90,7 +79,7 @@ test('leaves no doubles when the commands move between everywhere and one server
   const { bot } = await startTestBot();
   const inServer = await startPlatform(discord, bot);
   await inServer.platform.stop();
-  // Somebody else's command of the same application stays.
+  // Another program's command of the same application stays.
   const foreign = { id: '1', name: 'foreign', description: 'x' };
   discord.commands.set(discord.guildId, [
     ...(discord.commands.get(discord.guildId) ?? []),
@@ -118,15 +107,6 @@ test('goes on after a cut and a reconnect', async () => {
 });
 
 // discord.js waits five seconds between two identifications.
-test.runIf(long)('goes on after an invalid session', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { fatal } = await startPlatform(discord, bot);
-  discord.gateway.invalidateSession();
-  await eventually(() => discord.gateway.counts().identified === 2);
-  expect(fatal).toEqual([]);
-});
-
 test('tells once when the connection has ended for good', async () => {
   const discord = await startDiscord();
   const { bot } = await startTestBot();

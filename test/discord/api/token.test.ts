@@ -1,6 +1,4 @@
-import type { ResponseLike } from 'discord.js';
 import { describe, expect, test } from 'vitest';
-import { withTokenCheck } from '../../../src/discord/api/requests.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
@@ -9,22 +7,19 @@ import { eventually } from '../../helpers/eventually.ts';
 const UNAUTHORIZED = { status: 401, body: { message: '401: Unauthorized', code: 0 } };
 const CARD = { tone: 'info' as const, title: 'Shop is down', parts: [] };
 
-/** The types of the two fetches differ in what nobody reads. */
-const answerOf = (status: number) => new Response('{}', { status }) as unknown as ResponseLike;
-
 async function start() {
   const discord = await startDiscord();
   const test = await startTestBot();
   const started = await startPlatform(discord, test.bot);
   const channel = discord.general.id;
   const post = (id: string) => started.platform.post({ channel, card: CARD, id, attempted: false });
-  /** How often Discord was asked whether it takes the token. */
+  /** Requests that check the token. */
   const checks = () => discord.requests.filter(({ path }) => path === '/gateway/bot').length;
   return { discord, ...test, ...started, post, checks };
 }
 
 describe('a single 401', () => {
-  test('in the middle of an answer loses nothing of it, nor of what comes after', async () => {
+  test('a single 401 in mid-answer loses nothing', async () => {
     const { discord, provider, post, fatal } = await start();
     provider.answerWith(['One ', 'two ', 'three.']);
     const release = provider.holdChunks();
@@ -43,7 +38,7 @@ describe('a single 401', () => {
     expect(fatal).toEqual([]);
   });
 
-  test('of each of many calls at once is asked about, and all of them go through', async () => {
+  test('many 401s at once are confirmed, and all requests succeed', async () => {
     const { discord, platform, fatal } = await start();
     const channels = ['one', 'two', 'three'].map((name) => discord.addChannel({ name }).id);
     for (const id of channels) {
@@ -57,30 +52,7 @@ describe('a single 401', () => {
     expect(channels.map((id) => discord.channel(id).length)).toEqual([1, 1, 1]);
     expect(fatal).toEqual([]);
   });
-
-  test('that meets others is asked about with them', async () => {
-    const asked: string[] = [];
-    let answer = (_status: number) => {};
-    const status = new Promise<number>((resolve) => {
-      answer = resolve;
-    });
-    const send = withTokenCheck(async (url) => {
-      asked.push(url.replace(/.*v10/, ''));
-      if (url.endsWith('/gateway/bot')) return answerOf(await status);
-      const repeated = asked.filter((one) => url.endsWith(one)).length > 1;
-      return answerOf(repeated ? 200 : 401);
-    }, 'http://discord.example/api');
-    const headers = { Authorization: 'Bot token' };
-    const sent = ['/a', '/b'].map((path) =>
-      send(`http://discord.example/api/v10${path}`, { headers }),
-    );
-    await eventually(() => asked.includes('/gateway/bot'));
-    answer(200);
-    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200]);
-    expect(asked.filter((path) => path === '/gateway/bot')).toHaveLength(1);
-  });
-
-  test('while the program starts does not keep it from starting', async () => {
+  test('a single 401 doesn’t prevent the start', async () => {
     const discord = await startDiscord();
     const { bot } = await startTestBot();
     discord.fail({ ...UNAUTHORIZED, path: /gateway\/bot/ });
@@ -103,7 +75,7 @@ describe('a 401 that Discord cannot be asked about', () => {
     expect(fatal).toEqual([]);
   });
 
-  test('with a token that is taken ends nothing, however often it comes', async () => {
+  test('repeated 401s end nothing while Discord accepts the token', async () => {
     const { discord, post, fatal } = await start();
     discord.fail({ ...UNAUTHORIZED, method: 'POST', path: /messages$/, times: 4 });
     await expect(post('a')).rejects.toMatchObject({ permanent: false });

@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import { startTestBot } from '../../helpers/bot.ts';
@@ -8,10 +7,11 @@ import { eventually } from '../../helpers/eventually.ts';
 import { holdable } from '../../helpers/held.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 test('every kind of interaction is acknowledged while model, monitoring service and store hang', async () => {
   const discord = await startDiscord();
-  const opened = await openLowdbStore({
+  const opened = await openTestStore({
     ...{ folder: await temporaryFolder(), log: recordingLog().log },
   });
   onTestFinished(() => opened.close());

@@ -1,16 +1,11 @@
-import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
 import { ASK_ABOUT } from '../../../src/bot/commands/ask-about.ts';
-import { shownIn } from '../../fakes/discord/forms.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
 import { startReadingBot } from '../../helpers/discord/reading-bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { partsSaid } from '../../helpers/files/sending-bot.ts';
-import { filesWith } from '../../helpers/files-with.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 async function start({ content = false, bot }: { content?: boolean; bot?: TestBotOptions } = {}) {
   const started = await startReadingBot({ content, says: 'A connection was cut.', bot });
@@ -23,7 +18,7 @@ async function start({ content = false, bot }: { content?: boolean; bot?: TestBo
       await eventually(() => chosen.form);
       return chosen;
     },
-    /** What the bot said in a channel or thread, once the last has its footer. */
+    /** The bot's messages once the last one is whole. */
     answered: (channel: string, count: number) =>
       eventually(() => {
         const own = discord.channel(channel).filter(({ author }) => author.id === discord.bot.id);
@@ -31,48 +26,6 @@ async function start({ content = false, bot }: { content?: boolean; bot?: TestBo
       }),
   };
 }
-
-test('a message is quoted in the form, told to the model without the intent, and answered in a thread under it', async () => {
-  const { discord, bob, choose, answered, lines, prompted } = await start();
-  const message = discord.say('ECONNRESET at *web-1*', { user: bob });
-  const chosen = await choose(message);
-  const [quote, ...inputs] = chosen.form?.components ?? [];
-  expect(quote?.content).toBe('**Bob** wrote:\n> ECONNRESET at \\*web-1\\*');
-  expect(inputs.map(({ component }) => [component.custom_id, shownIn(component)])).toEqual([
-    ['question', ''],
-    ['model', 'default'],
-    ['private', 'no'],
-  ]);
-  const sent = discord.send(chosen, { question: 'what does it mean?' });
-  const [question, answer] = await answered(message.id, 2);
-  expect(question?.content).toBe('**Alice** asked: what does it mean?');
-  expect(answer?.content).toMatch(/^A connection was cut\.\n-# test-model/);
-  expect(lines()).toEqual(['Bob: ECONNRESET at *web-1*']);
-  expect(prompted().at(-1)?.content).toMatch(/\n\nThe question, by Alice:\nwhat does it mean\?$/);
-  // Nothing else is in the channel, and nothing is left of "thinking…".
-  await eventually(() => sent.acknowledged && !sent.reply);
-  expect(discord.channel(discord.general.id)).toHaveLength(1);
-  // The thread is one of Askwatch's own, and remembers what it is about.
-  const channel = await discord.thread(message.id);
-  discord.say('and how is it mended?', { channel, mention: true });
-  await answered(message.id, 3);
-  expect(prompted()[0]?.content).toMatch(
-    /Bob: ECONNRESET[\s\S]*\n\nThe question:\nwhat does it mean\?$/,
-  );
-  expect(prompted().at(-1)?.content).toBe('and how is it mended?');
-});
-
-test('without a question it is explained, by the model that was chosen, and an answer given anew knows it', async () => {
-  const { discord, bob, choose, answered, lines, prompted, provider } = await start();
-  const message = discord.say('ECONNRESET', { user: bob });
-  discord.send(await choose(message), { model: 'test-vision' });
-  const [, answer] = await answered(message.id, 2);
-  expect(provider.calls[0]?.body.model).toBe('test-vision');
-  expect(prompted().at(-1)?.content).toMatch(/What is this about\? Explain it, or sum it up\.$/);
-  discord.press(answer as FakeMessage, 'Regenerate');
-  await eventually(() => provider.calls.length === 2);
-  expect(lines()).toEqual(['Bob: ECONNRESET']);
-});
 
 test('a message in a thread of people is asked about with that thread, and answered there as a reply', async () => {
   const { discord, bob, choose, answered, lines } = await start({ content: true });
@@ -90,22 +43,7 @@ test('a message in a thread of people is asked about with that thread, and answe
     'Alice: Which one?',
   ]);
 });
-
-test('a message with a thread of people under it is answered there', async () => {
-  const { discord, bob, choose, answered, lines } = await start({ content: true });
-  const message = discord.say('The shop is slow', { user: bob });
-  const channel = discord.openThread(message);
-  discord.say('Since when?', { channel });
-  discord.send(await choose(message));
-  await answered(channel.id, 2);
-  expect(lines()).toEqual([
-    'Bob: The shop is slow',
-    'Bob wrote the message that the question is about',
-    'Alice: Since when?',
-  ]);
-});
-
-test('where there can be no thread it is a reply, and where the bot may not post, a message of the interaction', async () => {
+test('a question about a message is answered by a reply, or by the interaction', async () => {
   const { discord, bob, choose, answered } = await start();
   discord.deny(discord.general, 'CreatePublicThreads');
   const message = discord.say('ECONNRESET', { user: bob });
@@ -122,48 +60,6 @@ test('where there can be no thread it is a reply, and where the bot may not post
   const [, answer] = await answered(closed.id, 2);
   expect(answer?.content).toContain('A connection was cut.');
 });
-
-test('a private answer is seen by its asker alone, and nothing of it is stored', async () => {
-  const folder = await temporaryFolder();
-  const { discord, bob, choose, lines } = await start({ bot: { folder } });
-  const message = discord.say('ECONNRESET', { user: bob });
-  const sent = discord.send(await choose(message), { question: 'what is it?', private: 'yes' });
-  await eventually(() => sent.reply?.content.includes('-# test-model'));
-  expect((sent.reply?.flags ?? 0) & MessageFlags.Ephemeral).not.toBe(0);
-  expect(discord.channel(discord.general.id)).toHaveLength(1);
-  expect(lines()).toEqual(['Bob: ECONNRESET']);
-  expect(await filesWith('ECONNRESET', folder)).toEqual([]);
-});
-
-test('the files of a message are read with it, also for a later question, and the answer names one that cannot be', async () => {
-  const { discord, bob, choose, answered, provider } = await start();
-  const files = [
-    { name: 'crash.log\n> x', bytes: Buffer.from('ECONNRESET in line 7') },
-    { name: 'core.bin', bytes: Buffer.from([0, 1, 2]) },
-  ];
-  const message = discord.say('', { user: bob, files });
-  discord.send(await choose(message));
-  const [, answer] = await answered(message.id, 2);
-  const [said = [], ...others] = partsSaid(provider.calls.at(-1) as never);
-  expect(others).toEqual([]);
-  expect(said[0]).toContain('Bob: [file: crash.log ⏎ > x] ⏎ [file: core.bin]');
-  expect(said[1]).toMatch(/File “crash.log > x”:\]\nECONNRESET in line 7\n/);
-  expect(answer?.content).toContain('“core.bin” was not read: it is');
-  const channel = await discord.thread(message.id);
-  discord.say('and line 8?', { channel, mention: true });
-  await answered(message.id, 3);
-  expect(partsSaid(provider.calls.at(-1) as never)[0]?.[1]).toContain('ECONNRESET in line 7');
-});
-
-test('the files of a message that a mention replies to are read', async () => {
-  const { discord, bob, answered, provider } = await start({ content: true });
-  const files = [{ name: 'crash.log', bytes: Buffer.from('ECONNRESET in line 7') }];
-  const message = discord.say('Look at this', { user: bob, files });
-  const asked = discord.say('', { mention: true, replyTo: message });
-  await answered(asked.id, 1);
-  expect(partsSaid(provider.calls.at(-1) as never)[0]?.[1]).toContain('ECONNRESET in line 7');
-});
-
 test('a message without text is told by what it shows', async () => {
   const { discord, bob, choose, answered, lines } = await start();
   const embed = discord.say('', { user: bob });

@@ -13,7 +13,7 @@ async function start(options: TestBotOptions = {}) {
   const discord = await startDiscord();
   const running = await startTestBot(options);
   const started = await startPlatform(discord, running.bot);
-  /** What is offered to somebody who has typed so far. */
+  /** Suggestions for a partly typed command. */
   const offered = (command: string, values: Record<string, string>) => {
     const begun = discord.begin(command, values);
     return eventually(() => begun.offered);

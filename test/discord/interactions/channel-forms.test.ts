@@ -27,51 +27,6 @@ async function start(options: TestBotOptions & { change?: (bot: Bot) => Bot } = 
   return { discord, ...running, grace, role, inputOf, cardOf };
 }
 
-test('“/askwatch model” alone opens a form with today’s model and all there are', async () => {
-  const { discord, grace: user, inputOf, cardOf } = await start();
-  const opened = discord.slash('askwatch model', {}, { user });
-  const { component, description } = await inputOf(opened);
-  expect(opened.form?.title).toBe("This channel's model");
-  expect(component.options?.map(({ value }) => value)).toEqual([
-    'default',
-    'test-model',
-    'test-vision',
-  ]);
-  expect(shownIn(component)).toBe('default');
-  expect(description).toContain('now test-model');
-  const sent = discord.send(opened, { model: 'test-vision' });
-  const card = await cardOf(sent);
-  expect(card.embeds[0]?.title).toBe('test-vision answers here from now on');
-  expect(card.flags & MessageFlags.Ephemeral).toBe(0);
-  const again = await inputOf(discord.slash('askwatch model', {}, { user }));
-  expect(shownIn(again.component)).toBe('test-vision');
-});
-
-test('“/askwatch prompt” alone opens a form with today’s prompt, in several lines', async () => {
-  const { discord, grace: user, inputOf, cardOf } = await start();
-  const opened = discord.slash('askwatch prompt', {}, { user });
-  expect(shownIn((await inputOf(opened)).component)).not.toBe('');
-  const prompt = 'Be brief.\n@everyone & [here](https://evil.example)';
-  await cardOf(discord.send(opened, { prompt }));
-  const { component } = await inputOf(discord.slash('askwatch prompt', {}, { user }));
-  expect(component.style).toBe(2);
-  expect(shownIn(component)).toBe(prompt);
-  expect(discord.messages().flatMap(({ rang }) => rang)).toEqual([]);
-});
-
-test('who may not change it is told what is set, and so is everybody by the word show', async () => {
-  const { discord, grace, cardOf } = await start();
-  for (const interaction of [
-    discord.slash('askwatch model'),
-    discord.slash('askwatch model', { model: 'show' }, { user: grace }),
-  ]) {
-    const card = await cardOf(interaction);
-    expect(card.embeds[0]?.title).toBe('test-model answers here');
-    expect(card.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
-    expect(interaction.form).toBeUndefined();
-  }
-});
-
 test('who managed the channel when the form opened, and does not when it is sent, changes nothing', async () => {
   const { discord, grace: user, inputOf, cardOf } = await start();
   const opened = discord.slash('askwatch model', {}, { user });
@@ -89,27 +44,18 @@ test('who managed the channel when the form opened, and does not when it is sent
   expect(shown.embeds[0]?.title).toBe('test-model answers here');
 });
 
-test('of more models than a form can offer, one is typed', async () => {
+test('one of many models is typed in the form', async () => {
   const models = Array.from({ length: 30 }, (_, index) => `model-${index}`);
   const { discord, grace: user, inputOf, cardOf } = await start({ models });
   const opened = discord.slash('askwatch model', {}, { user });
   expect((await inputOf(opened)).component.options).toBeUndefined();
   const wrong = await cardOf(discord.send(opened, { model: 'model-99' }));
   const again = discord.press(wrong, 'Reopen the form', { user });
-  // As it was filled in, not as it began.
+  // With the submitted value.
   expect(shownIn((await inputOf(again)).component)).toBe('model-99');
   const right = await cardOf(discord.send(again, { model: 'model-29' }));
   expect(right.embeds[0]?.title).toBe('model-29 answers here from now on');
 });
-
-test('a prompt too long for a form is shown', async () => {
-  const askSystemPrompt = 'Be brief. '.repeat(500).trim();
-  const { discord, grace: user, cardOf } = await start({ settings: { askSystemPrompt } });
-  const interaction = discord.slash('askwatch prompt', {}, { user });
-  expect(JSON.stringify((await cardOf(interaction)).embeds)).toContain('uses the default prompt');
-  expect(interaction.form).toBeUndefined();
-});
-
 test('what is not known in time is shown later, without a form', async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => {

@@ -31,31 +31,6 @@ async function start({ messageContent = false } = {}) {
 
 /** The thread under a message. */
 const under = ({ id }: FakeMessage) => id;
-
-test('looks at what is sent with a mention', async () => {
-  const { discord, said, answered } = await start();
-  const message = discord.say('what is it?', { mention: true, files: [PICTURE, LOG] });
-  const text = await answered(under(message));
-  expect(text).toMatch(/\n-# sees · /);
-  expect(said()).toEqual([
-    'what is it?',
-    expect.stringContaining('Image “screen.png”'),
-    SHOWN,
-    expect.stringContaining('line 1'),
-  ]);
-  expect(discord.cdn.requests.map(({ authorization }) => authorization)).toEqual([
-    undefined,
-    undefined,
-  ]);
-});
-
-test('asks what is in a picture that is sent with a mention and no word', async () => {
-  const { discord, said, answered } = await start();
-  const message = discord.say('', { mention: true, files: [PICTURE] });
-  await answered(under(message));
-  expect(said()[0]).toBe('What is in this?');
-});
-
 test('looks at the file that stands beside a command, and shows its name', async () => {
   const { discord, said, answered } = await start();
   const asked = discord.slash('ask', { question: 'What is it?', file: PICTURE });
@@ -64,25 +39,6 @@ test('looks at the file that stands beside a command, and shows its name', async
   expect(asked.reply?.content).toBe('**Alice** asked: What is it? (with screen.png)');
   expect(said()).toContain(SHOWN);
 });
-
-test('looks at a file in private, and keeps nothing of it', async () => {
-  const { discord, said } = await start();
-  const asked = discord.slash('ask', { question: 'What is it?', private: true, file: PICTURE });
-  await eventually(() => asked.reply?.content.includes('\n-# sees'));
-  expect(said()).toContain(SHOWN);
-});
-
-test('answers nothing to a picture without a word in a thread, and what is asked of it after that', async () => {
-  const { discord, provider, answered } = await start({ messageContent: true });
-  const first = discord.say('hello', { mention: true });
-  await answered(under(first));
-  const channel = discord.channelOf(under(first));
-  discord.say('', { channel, files: [PICTURE] });
-  discord.say('and now?', { channel });
-  await eventually(() => provider.calls.length === 2);
-  expect(partsSaid(provider.calls[1] as never)).toEqual([['hello'], ['and now?']]);
-});
-
 test('fetches a picture of earlier again by its message when its address is no longer good', async () => {
   const { discord, said, answered, provider } = await start({ messageContent: true });
   const first = discord.say('what is it?', { mention: true, files: [PICTURE] });
@@ -122,14 +78,7 @@ test('fetches nothing from elsewhere', async () => {
   expect(elsewhere.heard).toEqual([]);
 });
 
-test('leaves a text without end, and says how much of it was read', async () => {
-  const { discord, answered } = await start();
-  discord.cdn.faults.push({ kind: 'endless' });
-  const message = discord.say('what is it?', { mention: true, files: [LOG] });
-  expect(await answered(under(message))).toMatch(/the first [\d,]+ (of [\d,]+ )?characters/);
-});
-
-test('shows the name of a file as nothing but text', async () => {
+test('a file’s name is shown as plain text', async () => {
   const { discord, answered } = await start();
   const name = '@everyone **[x](https://evil.example)** <@123456789012345678>.zip';
   const bytes = Buffer.from('PK\x03\x04');

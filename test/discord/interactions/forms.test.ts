@@ -11,7 +11,7 @@ async function start(options: TestBotOptions = {}) {
   const discord = await startDiscord();
   const running = await startTestBot(options);
   const started = await startPlatform(discord, running.bot);
-  /** What a form that opened asks for, and what stands in it. */
+  /** Inputs of a form with their values. */
   async function formOf(interaction: FakeInteraction) {
     const form = await eventually(() => interaction.form);
     return Object.fromEntries(
@@ -51,7 +51,7 @@ test('/monitor add alone opens a form at once, which adds a monitor of the kind 
       [one.reply, ...one.followUps].find((message) => message?.embeds[0]),
     );
     expect(shown.embeds[0]?.title).toMatch(/^Now watching /);
-    // Nothing is wrong, so nothing is to be opened again.
+    // A valid form isn't opened again.
     expect(shown.components).toEqual([]);
   }
   const kinds = service.monitors.map(({ check_type }) => check_type).sort();
@@ -104,50 +104,6 @@ test('an error is shown privately, and the form opens again as it was filled in'
     { target: 'https://shop.example', interval_seconds: 60 },
   ]);
 });
-
-test('who may not add monitors gets no form, and whoever may no longer adds none by one', async () => {
-  const { discord, service, formOf, wrongIn } = await start({ settings: { mayAdd: 'managers' } });
-  const grace = discord.addUser('grace');
-  discord.grant(grace, 'ManageGuild');
-  const refused = discord.slash('monitor add');
-  const told = await wrongIn(refused);
-  expect(JSON.stringify(told.embeds)).toMatch(/Only people who can manage .* can add monitors/);
-  expect(refused.form).toBeUndefined();
-  const opened = discord.slash('monitor add', {}, { user: grace });
-  await formOf(opened);
-  discord.takeRoles(grace);
-  const wrong = await wrongIn(discord.send(opened, { target: 'https://shop.example' }));
-  expect(JSON.stringify(wrong.embeds)).toMatch(/Only people who can manage .* can add monitors/);
-  const again = discord.press(wrong, 'Reopen the form', { user: grace });
-  expect(JSON.stringify((await wrongIn(again)).embeds)).toContain('Only people who can manage');
-  expect(again.form).toBeUndefined();
-  expect(service.monitors).toEqual([]);
-});
-
-test('what the service refuses can be mended in the form, too', async () => {
-  const { discord, service, formOf, wrongIn } = await start();
-  const opened = discord.slash('monitor add');
-  await formOf(opened);
-  service.failWith({ kind: 'status', status: 400 });
-  const sent = discord.send(opened, { target: 'https://shop.example' });
-  const wrong = await wrongIn(sent);
-  expect(JSON.stringify(wrong.embeds)).toContain('/monitor add did not work');
-  // "Thinking…" is gone for all others.
-  expect(discord.channel(discord.general.id)).toEqual([]);
-  const again = discord.press(wrong, 'Reopen the form');
-  expect(await formOf(again)).toMatchObject({ target: 'https://shop.example' });
-});
-
-test('after a restart the button opens an empty form', async () => {
-  const { discord, bot, platform, formOf, wrongIn } = await start();
-  const opened = discord.slash('monitor add');
-  await formOf(opened);
-  const wrong = await wrongIn(discord.send(opened, { target: 'ftp://shop.example' }));
-  await platform.stop();
-  await startPlatform(discord, bot);
-  expect(await formOf(discord.press(wrong, 'Reopen the form'))).toMatchObject({ target: '' });
-});
-
 test('a monitor of a filled form has its alerts in its channel, and one sent twice is added once', async () => {
   const { discord, service, formOf, bot, platform } = await start();
   const thread = discord.openThread(discord.say('Hello'));

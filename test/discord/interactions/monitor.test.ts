@@ -12,26 +12,6 @@ async function start() {
   return { discord, ...test, ...started };
 }
 
-test('/monitor add creates a monitor and says so to everybody', async () => {
-  const { discord, service } = await start();
-  const asked = discord.slash('monitor add', { target: 'https://shop.example', name: 'Shop' });
-  const reply = await eventually(() => asked.reply?.embeds[0] && asked.reply);
-  expect(reply.embeds[0]).toMatchObject({ title: 'Now watching Shop' });
-  expect(reply.flags & MessageFlags.Ephemeral).toBe(0);
-  expect(service.monitors).toMatchObject([{ name: 'Shop', target: 'https://shop.example' }]);
-});
-
-test('/monitor list shows a table, DOWN first', async () => {
-  const { discord, service } = await start();
-  service.add({ name: 'Fine' });
-  service.add({ name: 'Broken', status: 'DOWN' });
-  const asked = discord.slash('monitor list');
-  const reply = await eventually(() => asked.reply?.embeds[0] && asked.reply);
-  const description = String(reply.embeds[0]?.description);
-  expect(description).toMatch(/^```\nStatus .*Name/);
-  expect(description.indexOf('Broken')).toBeLessThan(description.indexOf('Fine'));
-});
-
 test('what is only for the asker comes privately, and "thinking…" goes away', async () => {
   const { discord } = await start();
   const asked = discord.slash('monitor add', { target: 'ftp://shop.example' });
@@ -66,14 +46,4 @@ test('a status change becomes an alert in the channel, and its end changes the s
   expect(JSON.stringify(alert.embeds)).not.toMatch(/is down/);
   expect(line.content).toMatch(/Shop recovered/);
   expect(line.message_reference?.message_id).toBe(alert.id);
-});
-
-test('every command is acknowledged before the bot does anything', async () => {
-  const { discord, service, bot } = await start();
-  service.failWith({ kind: 'hang' });
-  const asked = Array.from({ length: 50 }, () => discord.slash('monitor list'));
-  await eventually(() => asked.every(({ acknowledged }) => acknowledged));
-  expect(asked.every(({ reply }) => (reply?.flags ?? 0) & MessageFlags.Loading)).toBe(true);
-  service.recover();
-  await bot.stop();
 });

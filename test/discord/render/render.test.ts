@@ -137,9 +137,8 @@ test('whatever a card holds, Discord takes it', () => {
         const message = renderMessage(
           card(parts, { title: title || 'x', ...(footer ? { footer } : {}), actions }),
         );
-        // As it goes over the wire.
         expect(checkMessage(JSON.parse(JSON.stringify(message)), 'post')).toBeUndefined();
-        // What is to be copied stays as it is; a code block shows no mentions.
+        // Code stays as it is, since it shows no mentions.
         const shown = embedOf(card(parts.filter(({ kind }) => kind !== 'code')));
         expect(JSON.stringify(shown)).not.toMatch(/@everyone|<@/);
       },
@@ -161,18 +160,4 @@ test("moments that a text or a fact names are drawn by the reader's clock, and c
   expect(markdownWithTimes('**Shop**: 2026-11-28 14:05 UTC, `14:05 UTC`, ```\n14:05 UTC')).toBe(
     '**Shop**: <t:1795874700:f>, `14:05 UTC`, ```\n14:05 UTC',
   );
-});
-
-test('a button is primary or dangerous as the card says', () => {
-  const action = { command: 'a', values: {} };
-  const [row] = renderMessage(
-    card([], {
-      actions: [
-        { ...action, label: 'Watch', style: 'primary' },
-        { ...action, label: 'Remove', style: 'danger' },
-        { ...action, label: 'Cancel' },
-      ],
-    }),
-  ).components;
-  expect(row?.components.map(({ style }) => style)).toEqual([1, 4, 2]);
 });

@@ -49,7 +49,7 @@ export function createShardRules() {
       if (count < leastShards) return { code: 4011, reason: 'Sharding required.' };
       const key = id % maxConcurrency;
       const before = last.get(key);
-      // The same shard again is a restarted client, for which tests needn't wait.
+      // A repeated shard is a restarted client, for which tests needn't wait.
       if (before && before.id !== id && Date.now() - before.atMs < IDENTIFY_MS) {
         hasty += 1;
         return 'later';

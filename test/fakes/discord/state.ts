@@ -170,7 +170,7 @@ export function createState() {
 
   const state = {
     guildId,
-    /** Servers of the bot: the first, and those of other channels. */
+    /** The first server, and the ones of other channels. */
     guilds: (): string[] =>
       [
         ...new Set([guildId, ...[...channels.values()].flatMap(({ guild_id }) => guild_id ?? [])]),

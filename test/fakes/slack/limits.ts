@@ -1,7 +1,7 @@
 import { CHART_LIMITS, type ChartBlock, chartsIn, chartWords, isChartRight } from './chart.ts';
 
 /**
- * What Slack checks of a message before it takes it. Each returns Slack's error code, or nothing.
+ * Slack's checks of a message. Each returns Slack's error code, or nothing.
  * Sources: Slack docs, reference pages of chat.postMessage, chat.update and of each block; the size of all blocks
  * together (about 13,200 characters) was reported in slackapi/bolt-js issue 2509.
  */
@@ -196,7 +196,7 @@ function textSize(value: unknown): number {
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
-/** Whom a new message calls: user groups, people, everybody. An edit calls nobody. */
+/** User groups and people that a new message notifies. An edit notifies nobody. */
 export function calledBy(message: { text: string; blocks?: unknown }): string[] {
   const inText = [...message.text.matchAll(/<[!@](?:subteam\^)?(\w+)[^>]*>/g)].map(
     ([, id = '']) => id,

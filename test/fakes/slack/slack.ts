@@ -40,7 +40,7 @@ import {
   type Workspace,
 } from './workspace.ts';
 
-/** What goes wrong with a call: `stored` says that Slack did it all the same. */
+/** A fault of a call; with `stored` Slack carried it out. */
 export type Fault =
   | { kind: 'limited'; retryAfterSeconds: number }
   | { kind: 'error'; error: string }
@@ -59,7 +59,7 @@ export interface Call {
   applied: boolean;
 }
 
-/** A workspace of Slack's with the app installed, spoken to as a person and looked at as one. */
+/** A fake Slack workspace with the app installed. */
 export interface SlackFake
   extends Pick<Workspace, 'botUserId' | 'scopes' | 'profiles' | 'groups' | 'addChannel'>,
     Pick<StreamsFake, 'sessions' | 'words' | 'prompts' | 'expireStreams'> {
@@ -68,7 +68,7 @@ export interface SlackFake
   appToken: string;
   signingSecret: string;
   calls: Call[];
-  /** The time by which calls are counted. */
+  /** Slack's time for its limits. */
   clock: SlackClock;
   /** Methods that were called and do not exist. Has to stay empty. */
   unhandled: string[];
@@ -99,7 +99,7 @@ export interface SlackFake
   home: HomeFake;
   /** The form that stands open. */
   form(): ShownForm | undefined;
-  /** Chooses something in it, which the app hears of. */
+  /** Chooses an option, which the app receives. */
   choose(name: string, value: string): Promise<void>;
   /** Lets the three seconds pass within which a gesture opens a form. */
   expireTriggers(): void;
@@ -121,16 +121,16 @@ export interface SlackFake
   sendSigned(body: string, contentType: string, secret?: string): Promise<number>;
   /** Delivers again what was delivered last, as Slack does when it missed the acknowledgement. */
   redeliver(): Promise<Ack>;
-  /** How far the clock is ahead by which requests over HTTP are signed. */
+  /** Requests over HTTP are signed this far in the future. */
   aheadSeconds: number;
   /** Which of the two events of a mention comes first. */
   mentionFirst: boolean;
-  /** Whether the workspace has charts already. */
+  /** True if the workspace has charts. */
   takesCharts: boolean;
   channel(id: string): Channel;
   /** Messages at the top of a channel, oldest first. */
   messages(channel: string): Message[];
-  /** What people see in a channel, oldest first: those, and the replies that were sent there, too. */
+  /** Messages in a channel, oldest first, with replies that were sent there, too. */
   inChannel(channel: string): Message[];
   /** Deletes a message. */
   remove(channel: string, ts: string): void;
@@ -140,11 +140,11 @@ export interface SlackFake
   invite(channel: string, user?: string): void;
   /** The replies of a thread, oldest first. */
   thread(channel: string, ts: string): Message[];
-  /** What one person was shown alone, through the API or a response address. */
+  /** Private messages of one person. */
   whispers(channel: string, user?: string): string[];
   /** The next calls of a method go wrong. */
   fail(method: string, fault: Fault, options?: { times?: number; channel?: string }): void;
-  /** Nothing goes wrong any more. */
+  /** Removes all faults. */
   recover(): void;
   /** From now on no call with this token is answered but with this error. */
   revoke(token: 'bot' | 'app', error?: string): void;
@@ -170,7 +170,7 @@ interface Where {
   user?: string;
 }
 
-/** Where an app answers a gesture for a while; `original` is the message whose button was pressed. */
+/** A response address; `original` is the message with the pressed button. */
 interface ResponseAddress {
   channel: string;
   user: string;
@@ -199,9 +199,9 @@ export interface FakeTeam {
 }
 
 /**
- * Starts the fake on a free port; it ends with the test, or as `atEnd` says. Without `limits` it takes any number of calls.
- * An app of several processes hears of a limit everywhere within `heardMs`. A `distributed` app is one that is sold outside
- * Slack's Marketplace, which may hardly read what was said.
+ * Starts the fake on a free port; it ends with the test, or as `atEnd` says. Without `limits` it accepts any number of calls.
+ * All processes of an app respect a limit within `heardMs`. A `distributed` app isn't in Slack's Marketplace, so it may rarely
+ * read messages.
  */
 export async function startSlack(
   atEnd: AtEnd = onTestFinished,
@@ -239,7 +239,7 @@ export async function startSlack(
   let last: Delivery | undefined;
   let gestures = 0;
   let keepsToken = false;
-  /** Whoever typed last, before whom a form stands. */
+  /** The person who typed last and has the form open. */
   let formUser = { id: USER, name: nameOf(USER), team_id: teamId };
   let address = '';
 
@@ -277,7 +277,7 @@ export async function startSlack(
         : { kind: 'limited', retryAfterSeconds };
     // Posts are limited by channel, everything else by workspace. Source: Slack docs, "Rate limits".
     const kind = method === 'chat.postMessage' ? `${method} ${args.channel}` : method;
-    // What waits goes by the real time, which a busy machine lets pass also where a test has stopped Slack's.
+    // Real time, since a busy machine lets it pass even if a test stopped Slack's.
     if (clock.runs()) tooEarly.came(kind);
     if (fault?.kind === 'limited') {
       call.outcome = '429';
@@ -344,7 +344,7 @@ export async function startSlack(
     if (token !== tokens.bot && token !== tokens.app) return { ok: false, error: 'invalid_auth' };
     if (token !== wanted) return { ok: false, error: 'not_allowed_token_type' };
     if (method === 'apps.connections.open') {
-      // By the address that the app knows, which may be that of a wire that a test can cut.
+      // The address that the app knows, which may be a wire that tests can cut.
       return { ok: true, url: `ws://${host}/link?ticket=fake-ticket` };
     }
     if (!fake.takesCharts && chartsIn(args.blocks).length > 0) {
@@ -462,7 +462,7 @@ export async function startSlack(
     return `http://${address}${path}`;
   }
 
-  /** Somebody does something from which a form may be opened; gives its trigger. */
+  /** A gesture that may open a form; returns its trigger. */
   function gesture(user: string): string {
     gestures += 1;
     const trigger = `${gestures}.00.fake`;

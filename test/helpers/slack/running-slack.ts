@@ -43,7 +43,7 @@ export async function makeSlack(
 ): Promise<RunningSlack> {
   const fake = options.fake ?? (await startSlack());
   const { mode = 'socket', botToken = fake.botToken, appToken = fake.appToken } = options;
-  // The same factor as the faster paces below.
+  // The paces below are faster by the same factor.
   fake.clock.run(50);
   const { streamMs = 600_000, editMs = 50, storeMs = 2_000, drainMs = 3_000 } = options;
   const { log, lines } = recordingLog();

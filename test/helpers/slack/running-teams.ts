@@ -2,13 +2,13 @@ import { onTestFinished } from 'vitest';
 import { slackInstallations, slackInstallStates } from '../../../src/app/platforms/slack.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { createSlack, type Slack } from '../../../src/slack/slack.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { openBrowser, type Page } from '../../fakes/slack/browser.ts';
 import { type Consent, type SlackTeams, startSlackTeams } from '../../fakes/slack/teams.ts';
 import { startTestBot, type TestBot, type TestBotOptions } from '../bot.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { type Mode, RESTING } from './running-slack.ts';
 
 /** Two workspaces; both have a channel `CHANNEL` and the same people. */
@@ -44,7 +44,7 @@ export async function runTeams(options: Options = {}): Promise<RunningTeams> {
   const teams = options.teams ?? (await startSlackTeams([ALPHA, BETA]));
   const { log, lines } = recordingLog();
   const fatal: Error[] = [];
-  const store = options.store ?? (await openLowdbStore({ folder, log }));
+  const store = options.store ?? (await openTestStore({ folder, log }));
   const slack = await createSlack({
     install: {
       clientId: teams.clientId,

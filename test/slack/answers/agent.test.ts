@@ -33,7 +33,7 @@ const statusOf = (fake: SlackFake, thread: string) =>
 const openMessages = (fake: SlackFake, tab = 'messages') =>
   fake.event({ type: 'app_home_opened', user: USER, channel: DIRECT, tab, event_ts: '1.000001' });
 
-test('while an answer is generated Slack says so, and no longer when it is shown', async () => {
+test('Slack shows a status only while an answer is generated', async () => {
   const { fake, bot } = await runDirect();
   const goOn = bot.provider.holdAnswers();
   const thread = fake.say('  why is\nthe sky blue? ', { channel: DIRECT });
@@ -90,41 +90,12 @@ test('Slack’s own Stop ends the answer with a note, as ours does', async () =>
   await eventually(() => bot.provider.calls[0]?.aborted);
   await eventually(() => statusOf(fake, thread) === 'active');
 });
-
-test('Slack’s own Stop ends an answer before its first word, and again is harmless', async () => {
-  const { fake, bot } = await runDirect();
-  bot.provider.holdAnswers();
-  const thread = fake.say('count', { channel: DIRECT });
-  await eventually(
-    () => statusOf(fake, thread) === 'processing' && bot.provider.calls.length === 1,
-  );
-  await fake.pressSlackStop(DIRECT, thread);
-  await fake.redeliver();
-  const stopped = await shows(fake, thread, ['Try again']);
-  expect(shownText(stopped)).toContain('Stopped by you.');
-  await eventually(() => statusOf(fake, thread) === 'active');
-  expect(answersIn(fake, thread)).toHaveLength(1);
-  expect(fake.whispers(DIRECT)).toEqual([]);
-});
-
-test('our own Stop ends an answer that goes on by edits', async () => {
-  const { fake, bot } = await runDirect();
-  fake.fail('chat.startStream', { kind: 'error', error: 'not_allowed' });
-  bot.provider.answerWith(['one ', 'two ']);
-  bot.provider.failWith({ kind: 'stall', afterChunks: 2 });
-  const thread = fake.say('count', { channel: DIRECT });
-  const growing = await shows(fake, thread, ['Stop']);
-  await fake.press('Stop', { channel: DIRECT, ts: growing.ts });
-  expect(shownText(await shows(fake, thread, ['Try again']))).toContain('Stopped by ada.');
-  await eventually(() => statusOf(fake, thread) === 'active');
-});
-
 test('Stop for an answer that nobody generates any more takes the status away', async () => {
   const { fake } = await runDirect();
   const thread = fake.say('why?', { channel: DIRECT });
   await shows(fake, thread, WHOLE);
   await eventually(() => statusOf(fake, thread) === 'active');
-  // As an earlier run of the program left it.
+  // An earlier run left this status.
   fake.sessions.set(`${DIRECT} ${thread}`, { status: 'processing' });
   await fake.pressSlackStop(DIRECT, thread);
   await eventually(() => statusOf(fake, thread) === 'active');
@@ -192,20 +163,4 @@ test('a channel shows no status and no suggestions', async () => {
   const thread = fake.mention('why?');
   await shows(fake, thread, WHOLE, CHANNEL);
   expect(fake.sessions.size).toBe(0);
-});
-
-test('a streamed answer of several messages that is made anew loses the buttons under its last one', async () => {
-  const { fake, bot } = await runDirect();
-  bot.provider.answerWith(Array.from({ length: 30 }, () => `${'word '.repeat(120)}\n\n`));
-  const thread = fake.say('tell all', { channel: DIRECT });
-  const last = await shows(fake, thread, WHOLE);
-  const pages = answersIn(fake, thread);
-  expect(pages.length).toBeGreaterThan(1);
-  bot.provider.answerWith('Short.');
-  await fake.press('Regenerate', { channel: DIRECT, ts: last.ts });
-  await eventually(() => answersIn(fake, thread).some((one) => shownText(one).includes('Short.')));
-  await eventually(() => labelsOf(last).length === 0);
-  expect(shownText(last)).toMatch(/word[\s\S]*test-model[\s\S]*Answered again below\./);
-  expect(pages.slice(0, -1).every((one) => !shownText(one).includes('Answered anew'))).toBe(true);
-  expect(fake.unhandled).toEqual([]);
 });

@@ -37,30 +37,6 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
     expect(fake.unhandled).toEqual([]);
     expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   });
-
-  test('a thread goes on without a mention, and remembers', async () => {
-    const { fake, bot } = await runSlack({ mode });
-    await fake.slash('/ask', 'first question');
-    const thread = await threadOfAsk(fake);
-    await answered(fake, CHANNEL, thread);
-    fake.say('second question', { threadTs: thread });
-    await eventually(() => bot.provider.calls.length === 2);
-    const contents: string[] = bot.provider.calls[1]?.body.messages.map(
-      ({ content }: { content: string }) => content,
-    );
-    expect(contents).toContain('first question');
-    expect(contents.at(-1)).toBe('second question');
-    await answered(fake, CHANNEL, thread, 3);
-  });
-
-  test('cards come back: a list in the channel or to the asker', async () => {
-    const { fake, bot } = await runSlack({ mode });
-    bot.service.add({ name: 'Shop <!here>', status: 'DOWN' });
-    await fake.slash('/monitor', 'list');
-    const shown = () => [...fake.messages(CHANNEL).map(shownText), ...fake.whispers(CHANNEL)];
-    await eventually(() => shown().some((text) => text.includes('Shop <!here>')));
-    expect(fake.unhandled).toEqual([]);
-  });
 });
 
 test('a mention is one question, whichever of its two events comes first', async () => {
@@ -74,16 +50,6 @@ test('a mention is one question, whichever of its two events comes first', async
   expect(fake.acks.filter(({ ms }) => ms === undefined)).toEqual([]);
   expect(bot.provider.calls).toHaveLength(2);
 });
-
-test('a question delivered four times is answered once', async () => {
-  const { fake, bot } = await runSlack();
-  await fake.slash('/ask', 'only once');
-  for (const _ of [1, 2, 3]) expect((await fake.redeliver()).ms).toBeDefined();
-  await answered(fake, CHANNEL, await threadOfAsk(fake));
-  expect(fake.messages(CHANNEL)).toHaveLength(1);
-  expect(bot.provider.calls).toHaveLength(1);
-});
-
 test('a direct message is a question, and runs a command when it begins with one', async () => {
   const { fake } = await runSlack();
   fake.addChannel({ id: 'D00ADA' });
@@ -97,44 +63,6 @@ test('a direct message is a question, and runs a command when it begins with one
       .some((text) => text.includes('/monitor add')),
   );
 });
-
-test('talk of people among themselves is left alone', async () => {
-  const { fake, bot } = await runSlack();
-  const root = fake.say('lunch?');
-  fake.say('yes', { threadTs: root });
-  await fake.event({
-    type: 'message',
-    subtype: 'message_changed',
-    channel: CHANNEL,
-    ts: '1.000001',
-    message: {},
-  });
-  const ts = fake.mention('and you?');
-  await answered(fake, CHANNEL, ts);
-  expect(bot.provider.calls).toHaveLength(1);
-  expect(fake.thread(CHANNEL, root).filter(({ bot_id }) => bot_id)).toEqual([]);
-});
-
-test('a long answer goes on in further messages, none changed after the next began', async () => {
-  const { fake, bot } = await runSlack();
-  const paragraphs = Array.from({ length: 120 }, (_, n) => `Paragraph ${n} ${'word '.repeat(20)}`);
-  bot.provider.answerWith(paragraphs.join('\n\n'));
-  await fake.slash('/ask', 'tell me everything');
-  const thread = await threadOfAsk(fake);
-  await answered(fake, CHANNEL, thread, 4);
-  const all = fake.thread(CHANNEL, thread).map(shownText).join('\n\n');
-  for (const [n] of paragraphs.entries()) expect(all).toContain(`Paragraph ${n} `);
-  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
-  for (const { args } of fake.calls.filter(({ method }) => method === 'chat.postMessage')) {
-    expect(args).toMatchObject({
-      parse: 'none',
-      link_names: 'false',
-      unfurl_links: 'false',
-      unfurl_media: 'false',
-    });
-  }
-});
-
 test('what the model says pings nobody, however it is cut into pieces', async () => {
   const { fake, bot } = await runSlack();
   bot.provider.answerWith(['Hi <', '!chan', 'nel> and <@U', '00ADA> <https://a.example|a>'], {

@@ -8,14 +8,12 @@ import { startTestBot, type TestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { interruptible, NOTE } from '../../helpers/slack/interruptible.ts';
 import { makeSlack, RESTING } from '../../helpers/slack/running-slack.ts';
-import { DIRECT, failed, methods, ours, shows, WHOLE } from '../../helpers/slack/streaming-runs.ts';
+import { DIRECT, failed, ours, shows, WHOLE } from '../../helpers/slack/streaming-runs.ts';
 import { withCards } from '../../helpers/slack/with-cards.ts';
 
-const GRACE = { user: 'U00GRACE' };
 const TARGET = 'https://example.com/shop';
 const OPEN = ['Watch', 'Cancel'];
 
-/** Where people ask. */
 const PLACES = [
   ['a channel', CHANNEL],
   ['a direct conversation', DIRECT],
@@ -81,44 +79,6 @@ const monitors = ({ service }: Pick<TestBot, 'service'>) =>
     .map(({ body }) => (body as { target: string }).target);
 
 describe.each(PLACES)('in %s', (_where, channel) => {
-  test('what an answer proposes stands below it, in its thread, and calls nobody', async () => {
-    const running = await begin();
-    const { fake } = running;
-    const { answer, proposed } = await askForCard(running, channel);
-    expect(shownText(answer)).toMatch(/^It waits for you\.\n/);
-    expect(labelsOf(answer)).toEqual(WHOLE);
-    expect(shownText(proposed)).toMatch(/Watch .*\?\nTarget: /);
-    expect(proposed.called).toEqual([]);
-    expect(methods(fake).includes('chat.stopStream')).toBe(channel === DIRECT);
-    expect(failed(fake)).toEqual([]);
-    expect(monitors(running)).toEqual([]);
-  });
-
-  test('what is confirmed is done, and its card says so and by whom', async () => {
-    const running = await begin();
-    const { fake } = running;
-    const { thread, answer, proposed } = await askForCard(running, channel);
-    await fake.press('Watch', { channel });
-    await eventually(() => labelsOf(proposed).length === 0);
-    expect(shownText(proposed)).toMatch(/^🟢 Now watching [\s\S]*\nConfirmed by ada$/);
-    expect(proposed.text).not.toContain('?');
-    expect(monitors(running)).toEqual([TARGET]);
-    expect(ours(fake, channel, thread)).toEqual([answer, proposed]);
-    expect(fake.channel(channel).ephemerals).toEqual([]);
-    expect(failed(fake)).toEqual([]);
-  });
-
-  test('what is cancelled is not done, and its card says so', async () => {
-    const running = await begin();
-    const { fake } = running;
-    const { thread, proposed } = await askForCard(running, channel);
-    await fake.press('Cancel', { channel });
-    await eventually(() => labelsOf(proposed).length === 0);
-    expect(shownText(proposed)).toMatch(/Nothing was done\.\nCancelled by ada$/);
-    expect(monitors(running)).toEqual([]);
-    expect(ours(fake, channel, thread)).toHaveLength(2);
-  });
-
   test.each<Fault>([
     { kind: 'drop', stored: true },
     { kind: 'status', status: 503, stored: true },
@@ -136,22 +96,6 @@ describe.each(PLACES)('in %s', (_where, channel) => {
     expect(ours(fake, channel, thread).map(labelsOf)).toEqual([WHOLE, ['Do one'], ['Do two']]);
   });
 });
-
-test('a press of somebody else changes nothing, which they are told alone', async () => {
-  const running = await begin();
-  const { fake } = running;
-  const { proposed } = await askForCard(running);
-  const before = shownText(proposed);
-  await fake.press('Watch', GRACE);
-  const told = await eventually(() => fake.whispers(CHANNEL, GRACE.user).at(-1));
-  expect(told).toContain('Only the person who asked for this can decide.');
-  expect(fake.whispers(CHANNEL)).toEqual([]);
-  expect(shownText(proposed)).toBe(before);
-  expect(monitors(running)).toEqual([]);
-  await fake.press('Watch');
-  await eventually(() => shownText(proposed).includes('Confirmed by ada'));
-});
-
 test('an answer is ended once its cards are posted, in their order', async () => {
   const { fake, shownAtEnd } = await begin({ cards: [ONE, TWO] });
   ask(fake, CHANNEL);
@@ -186,31 +130,6 @@ describe('in private', () => {
       fake.channel(CHANNEL).ephemerals.find((shown) => labelsOf(shown).join() === OPEN.join()),
     );
   }
-
-  test.each([
-    ['the channel', false],
-    ['a thread', true],
-  ])(
-    'the card follows the answer in %s, and is replaced once decided',
-    async (_where, inThread) => {
-      const running = await begin();
-      const { fake } = running;
-      const thread = inThread ? fake.say('something else') : undefined;
-      const proposed = await askInPrivate(running, thread);
-      const { messages, ephemerals } = fake.channel(CHANNEL);
-      expect(proposed.thread_ts).toBe(thread);
-      const public_ = messages.filter(({ bot_id }) => bot_id);
-      expect(ephemerals.map(labelsOf).slice(-2)).toEqual([['Share', '👍', '👎'], OPEN]);
-      const { length } = ephemerals;
-      await fake.press('Watch');
-      await eventually(() => labelsOf(proposed).length === 0);
-      expect(shownText(proposed)).toMatch(/^🟢 Now watching [\s\S]*\nConfirmed by ada$/);
-      expect(monitors(running)).toEqual([TARGET]);
-      expect(ephemerals).toHaveLength(length);
-      expect(public_).toEqual([]);
-      expect(messages.filter(({ bot_id }) => bot_id)).toEqual([]);
-    },
-  );
 
   test('a card that cannot be replaced is followed by what became of it', async () => {
     const running = await begin();

@@ -7,7 +7,7 @@ import type { Message } from '../../fakes/slack/workspace.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { interruptible } from '../../helpers/slack/interruptible.ts';
-import { makeSlack, RESTING, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
+import { makeSlack, RESTING } from '../../helpers/slack/running-slack.ts';
 import { DIRECT, failed, methods, ours, WHOLE } from '../../helpers/slack/streaming-runs.ts';
 import { withCards } from '../../helpers/slack/with-cards.ts';
 
@@ -69,7 +69,7 @@ test.each([
   expect(fake.unhandled).toEqual([]);
 });
 
-test('without the scope the answer stands, and one line says which scope is missing', async () => {
+test('a line names the missing scope for files', async () => {
   const { fake, hasEnded } = await begin();
   fake.scopes.delete('files:write');
   const thread = ask(fake);
@@ -118,28 +118,4 @@ test('a file in a direct conversation is not mistaken for a stream that a restar
   const { shown: { after = '' } = {} } = interrupted();
   await slack.endAnswer?.(interrupted({ shown: { after } }));
   expect(ours(fake, DIRECT, thread).map((message) => shownText(message))).toEqual(before);
-});
-
-test('Summarise under an alert has a postmortem as a file in the thread of the alert', async () => {
-  const { fake, bot } = await runSlack({
-    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
-  });
-  const shop = bot.service.add({ name: 'Shop <!channel>' });
-  await eventually(() => bot.service.requests.length > 1);
-  bot.service.setStatus(shop.id, 'DOWN');
-  const alert = await eventually(() => fake.messages(CHANNEL)[0]);
-  bot.service.setStatus(shop.id, 'UP');
-  await eventually(() => labelsOf(alert).includes('Summarise'));
-  bot.provider.failWith({ kind: 'status', status: 503 });
-  await fake.press('Summarise');
-  const file = await eventually(() => filesIn(fake, alert.ts)[0]);
-  expect(file.name).toMatch(/^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/);
-  expect(file.text).toMatch(
-    /^# Postmortem draft: Shop .*channel.* recovered after .*\n\n## Summary\n/,
-  );
-  expect(file.text).not.toContain('<!');
-  const called = fake.thread(CHANNEL, alert.ts).flatMap((message) => message.called ?? []);
-  expect(called).toEqual([]);
-  const texts = ours(fake, CHANNEL, alert.ts).map(shownText);
-  expect(texts.join('\n')).toContain('The file was created without a model.');
 });

@@ -75,11 +75,11 @@ test('a post that hangs and was stored is found, and an edit that hangs is done 
 });
 
 describe('a connection', () => {
-  test('that Slack ends is opened again, also in mid-answer', async () => {
+  test('a connection that Slack ends is opened again in mid-answer', async () => {
     await opensAgain('refresh_requested');
   });
 
-  test('that is cut in mid-answer holds up nothing, and presses after it arrive', async () => {
+  test('a connection cut in mid-answer delays nothing', async () => {
     const { fake, bot, answer } = await inMidAnswer();
     fake.cut();
     const { edits } = answer;

@@ -87,15 +87,6 @@ test('a slash command gets the note at its own address, for its person alone, al
   expect(fake.whispers(channel)).toEqual([expect.stringContaining(NOTE)]);
   expect(fake.messages(channel)).toEqual([]);
 });
-
-test('half an hour after a slash command the note is an ephemeral message', async () => {
-  const { fake, hear, end } = await begin();
-  await hear(() => fake.slash('/ask', 'count'));
-  await end({ beganAtMs: Date.now() - 30 * 60_000 });
-  expect(fake.whispers(CHANNEL)).toEqual([expect.stringContaining(NOTE)]);
-  expect(fake.calls.at(-1)).toMatchObject({ method: 'chat.postEphemeral', outcome: 'ok' });
-});
-
 test('a press gets the note for its person alone, in the thread where the button is', async () => {
   const { fake, hear, end } = await begin();
   const thread = fake.say('The shop is slow');
@@ -111,18 +102,6 @@ test('a press gets the note for its person alone, in the thread where the button
   expect(fake.channel(CHANNEL).ephemerals.map(({ thread_ts }) => thread_ts)).toEqual([thread]);
   expect(fake.whispers(CHANNEL)).toEqual([expect.stringContaining(NOTE)]);
 });
-
-test('a private question by a mention gets the note for its person alone', async () => {
-  const { fake, hear, end } = await begin();
-  let thread = '';
-  await hear(() => {
-    thread = fake.mention('/ask private=true count');
-  });
-  await end({ private: true });
-  expect(repliesIn(fake, thread)).toEqual([]);
-  expect(fake.whispers(CHANNEL)).toEqual([expect.stringContaining(NOTE)]);
-});
-
 test('a question that was about to be posted, and was not, gets the note for its person alone', async () => {
   const { fake, hear, end } = await begin();
   await hear(() => fake.slash('/ask', 'count'));

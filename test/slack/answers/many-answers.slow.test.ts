@@ -76,17 +76,17 @@ test(`${CROWD} answers at once in as many channels are all whole without a minut
   });
   const threads = () => asked.map(({ channel, ts }) => fake.thread(channel, ts));
   await eventually(() => threads().every((shown) => shown.some((one) => isWhole(shownText(one)))));
-  // Of each there is one message, and nothing is left that seems to go on.
+  // Each has one message, and none seems to be growing.
   await eventually(() => threads().every((shown) => shown.length === 1));
   for (const [message] of threads()) {
     expect(labelsOf(message ?? {})).toEqual(['Regenerate', '👍', '👎']);
   }
-  // Neither edits nor posts, of which a workspace takes several hundred a minute, met a limit.
+  // Neither edits nor posts met a limit.
   expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   expect(fake.unhandled).toEqual([]);
 });
 
-test('of more direct questions at once than Slack takes streams, some are edited, and none waits or meets a limit', async () => {
+test('some of many direct questions are edited, because Slack limits streams', async () => {
   const { fake, bot } = await runWithoutTime();
   bot.provider.answerWith(['Light ', 'is ', 'scattered.'], { chunkMs: 5 });
   const asked = Array.from({ length: 40 }, (_, at) => {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { exportedLines } from '../../../src/bot/feedback/export.ts';
 import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
+import { runSlack } from '../../helpers/slack/running-slack.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const ADA = 'U00ADA';
 
@@ -18,7 +18,7 @@ async function start(options: Parameters<typeof runSlack>[0] = {}) {
   async function exported() {
     await running.slack.stop();
     await running.bot.stop();
-    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const store = await openTestStore({ folder, log: recordingLog().log });
     const lines: unknown[] = [];
     for await (const line of exportedLines(
       createFeedback(store, { days: 90 }),
@@ -49,35 +49,6 @@ const whispers = (fake: SlackFake, count: number, user = ADA) =>
     const seen = fake.whispers(CHANNEL, user);
     return seen.length >= count && seen;
   });
-
-test.each<Mode>(['socket', 'http'])('👎 counts and opens a form, over %s', async (mode) => {
-  const { fake, exported } = await start({ mode });
-  const answer = await ask(fake);
-  await fake.press('👎', { ts: answer.ts });
-  const { view } = await eventually(() => fake.form());
-  expect(view.title.text).toBe('What was wrong?');
-  expect(view.blocks.map(({ block_id, optional }) => [block_id, optional])).toEqual([
-    ['reason', true],
-    ['what', true],
-  ]);
-  const [thanks] = await whispers(fake, 1);
-  expect(thanks).toContain('Thank you, rated 👎');
-  await fake.submit({ reason: 'out of date', what: '<!channel> *was* yesterday' });
-  expect((await whispers(fake, 2))[1]).toContain('Your comment is saved');
-  // Both stand in the thread.
-  expect(fake.channel(CHANNEL).ephemerals.map(({ thread_ts }) => thread_ts)).toEqual([
-    answer.thread_ts,
-    answer.thread_ts,
-  ]);
-  expect(await exported()).toMatchObject([
-    {
-      ...{ platform: 'slack', down: 1, up: 0, question: 'why?' },
-      wrong: [{ reason: 'out of date', what: '<!channel> *was* yesterday' }],
-    },
-  ]);
-  expect(fake.unhandled).toEqual([]);
-});
-
 test('👎 counts where the form is closed, and where Slack shows none', async () => {
   const { fake, exported } = await start();
   const answer = await ask(fake);
@@ -90,25 +61,6 @@ test('👎 counts where the form is closed, and where Slack shows none', async (
   await whispers(fake, 1, 'U00GRACE');
   expect(await exported()).toMatchObject([{ down: 2 }]);
 });
-
-test('the same thumb again takes it back, without a form, and the other one changes it', async () => {
-  const { fake, exported } = await start();
-  const answer = await ask(fake);
-  const press = async (label: string, count: number) => {
-    await fake.press(label, { ts: answer.ts });
-    return (await whispers(fake, count)).at(-1);
-  };
-  expect(await press('👍', 1)).toContain('rated 👍');
-  expect(await press('👎', 2)).toContain('rated 👎');
-  const { id } = await eventually(() => fake.form());
-  // Two presses within two seconds are a double click.
-  const overMs = performance.now() + 2_100;
-  await eventually(() => performance.now() > overMs);
-  expect(await press('👎', 3)).toContain('Rating removed');
-  expect(fake.form()?.id).toBe(id);
-  expect(await exported()).toEqual([]);
-});
-
 test('what is too long is said in the form, which stays', async () => {
   const { fake, exported } = await start();
   const answer = await ask(fake);

@@ -32,7 +32,7 @@ const USAGE: AnswerStep = {
   found: 'the service did not answer',
 };
 
-/** Its name reads like no address, so it may be the text of a link. */
+/** Not similar to an address, so it may be a link's text. */
 const DEPOT: AnswerStep = { id: '4', what: 'Depot <!channel> *b*', state: 'done', url: PAGE };
 
 /** The bot in a workspace, whose answers look up what a test says. */
@@ -55,13 +55,13 @@ async function begin() {
 const textsIn = (fake: SlackFake, channel: string, thread: string) =>
   ours(fake, channel, thread).map((message) => shownText(message));
 
-/** The elements of the paragraph that says what was looked at. */
+/** Elements of the look-up paragraph. */
 function elementsOf({ blocks }: { blocks?: unknown }): Record<string, unknown>[] {
   const list = blocks as { type: string; elements: { elements: Record<string, unknown>[] }[] }[];
   return list.find(({ type }) => type === 'rich_text')?.elements[0]?.elements ?? [];
 }
 
-test('in a channel an answer says what is looked at until there is text', async () => {
+test('an answer in a channel shows its look-up until there is text', async () => {
   const { fake, look, goOn } = await begin();
   const thread = fake.mention('is it up?');
   await eventually(() => textsIn(fake, CHANNEL, thread)[0]?.startsWith('Thinking…'));
@@ -135,7 +135,7 @@ test.each([
   ]);
 });
 
-test('of very many steps whole ones are left out, and their number is said', async () => {
+test('a long list of steps says how many are missing', async () => {
   const { fake, look, goOn } = await begin();
   const what = `${'&'.repeat(150)} `;
   for (let n = 0; n < 60; n += 1) {
@@ -160,7 +160,7 @@ test('of very many steps whole ones are left out, and their number is said', asy
   expect(failed(fake)).toEqual([]);
 });
 
-test('in a direct conversation the status says what is looked at until there is text', async () => {
+test('the status of a direct message shows the look-up until there is text', async () => {
   const { fake, look, goOn } = await begin();
   const thread = fake.say('is it up?', { channel: DIRECT });
   look(running(SHOP));
@@ -184,7 +184,7 @@ test('a Slack that takes no words for a status is not asked again, and streams a
   look(running(SHOP));
   await eventually(() => failed(fake).length === 1);
   look(running(USAGE));
-  // As long as it takes until a step is shown, and more.
+  // Longer than it takes until a step is shown.
   await pause(700);
   goOn();
   await shows(fake, DIRECT, thread, WHOLE);
@@ -194,48 +194,6 @@ test('a Slack that takes no words for a status is not asked again, and streams a
   expect(asked).toHaveLength(1);
   expect(fake.calls.filter(({ method }) => method === 'chat.startStream')).toHaveLength(2);
 });
-
-test('words for a status that Slack does not answer delay no answer', async () => {
-  const { fake, look, goOn } = await begin();
-  fake.fail('assistant.threads.setStatus', { kind: 'hang' });
-  const thread = fake.say('is it up?', { channel: DIRECT });
-  look(running(SHOP));
-  await eventually(() => fake.calls.some(({ method }) => method === 'assistant.threads.setStatus'));
-  goOn();
-  await shows(fake, DIRECT, thread, WHOLE);
-  expect(failed(fake).map(({ outcome }) => outcome)).toEqual(['hang']);
-});
-
-test('a stream that Slack refuses is shown by edits, with what was looked at', async () => {
-  const { fake, look, goOn } = await begin();
-  fake.fail('chat.startStream', { kind: 'error', error: 'not_allowed' });
-  look(SHOP);
-  goOn();
-  const thread = fake.say('is it up?', { channel: DIRECT });
-  const [shown] = await shows(fake, DIRECT, thread, WHOLE);
-  expect(shownText(shown ?? { text: '' })).toMatch(/^It is up\.\nLooked up Shop /);
-});
-
-test('a private answer ends with what was looked at', async () => {
-  const { fake, look, goOn } = await begin();
-  look(running(SHOP));
-  look(SHOP);
-  look(USAGE);
-  look(DEPOT);
-  goOn();
-  await fake.slash('/ask', 'private=true is it up?');
-  const whisper = await eventually(() =>
-    fake.whispers(CHANNEL).find((text) => text.startsWith('It is up.')),
-  );
-  expect(whisper).toContain(
-    `\nLooked up Shop ${HOSTILE} (UP, checked 15:19 UTC) · usage here (the service did not answer) · Depot <!channel> *b*\n`,
-  );
-  const { blocks } = fake.channel(CHANNEL).ephemerals.at(-1) ?? {};
-  expect(elementsOf({ blocks }).filter(({ type }) => type === 'link')).toEqual([
-    { type: 'link', url: PAGE, text: 'Depot <!channel> *b*' },
-  ]);
-});
-
 test.each([
   ['a channel', CHANNEL],
   ['a channel, with a name of several very long lines', CHANNEL, `\n${'a\n'.repeat(2_000)}`],
@@ -246,7 +204,7 @@ test.each([
     const thread = fake.mention('is it up?', { channel });
     look(running({ id: '1', what: name }));
     await eventually(() => textsIn(fake, channel, thread)[0]?.startsWith('Looking up '));
-    // As where its button was taken away: only the line says that more comes.
+    // Without its button, only the line says that more comes.
     const [left] = ours(fake, channel, thread);
     if (!left) throw new Error('Nothing is shown.');
     left.blocks = (left.blocks as unknown[]).slice(0, 1);

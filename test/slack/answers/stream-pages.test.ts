@@ -78,16 +78,6 @@ test('a code block that is cut is closed and opened again', () => {
   for (const page of pages.slice(1)) expect(page).toMatch(/^```ts\nconst a/);
   expect(pages.at(-1)).toMatch(/```\n\nThat was it\.$/);
 });
-
-test('a code block that ends where the page ends is not opened again', () => {
-  const head = `\`\`\`\n${'x'.repeat(99)}\n`;
-  const code = `${head}${`${'x'.repeat(99)}\n`.repeat(89)}\`\`\`\nAfter it.`;
-  const pages = pagesOf(code);
-  expect(pages).toHaveLength(2);
-  expect(pages[0]).toMatch(/x\n```$/);
-  expect(pages[1]).toBe('After it.');
-});
-
 test('a code block that the model leaves open is closed', () => {
   expect(pagesOf('```ts\nconst a = 1;')).toEqual(['```ts\nconst a = 1;\n```']);
 });

@@ -25,7 +25,7 @@ test.each([
   [CHANNEL, 12_001],
 ])('in %s an answer of %i characters is shown whole and in order', showsWhole);
 
-test('in a direct message the first text begins a stream, and the end has the footer', async () => {
+test('a direct answer is a stream with a footer at its end', async () => {
   const { fake, bot } = await runDirect();
   bot.provider.answerWith(['Light ', 'is ', '**scattered**.']);
   const goOn = bot.provider.holdChunks(1);
@@ -46,17 +46,6 @@ test('in a direct message the first text begins a stream, and the end has the fo
     recipient_user_id: 'U00ADA',
   });
 });
-
-test('/ask in a direct conversation is streamed under the question', async () => {
-  const { fake, bot } = await runDirect();
-  bot.provider.answerWith('Light is scattered.');
-  await fake.slash('/ask', 'why is the sky blue?', { channel: DIRECT });
-  const { ts } = await eventually(() => fake.messages(DIRECT)[0]);
-  const [answer] = await shows(fake, DIRECT, ts, WHOLE);
-  expect(shownText(answer ?? { text: '' })).toContain('Light is scattered.');
-  expect(methods(fake)).toContain('chat.startStream');
-});
-
 test('an answer without a word is a message that says why', async () => {
   const { fake, bot } = await runDirect();
   bot.provider.failWith({ kind: 'status', status: 400 });
@@ -80,7 +69,7 @@ test('what the model says pings nobody at any moment, however it is cut into pie
     'team^S1',
   ];
   bot.provider.answerWith([...hostile, '|x> <https://a.example|a>']);
-  // One piece after the other, each of which Slack has to take.
+  // Slack must accept each piece.
   let goOn = bot.provider.holdChunks(0);
   const thread = fake.say('greet', { channel: DIRECT });
   for (let sent = 1; sent <= hostile.length; sent += 1) {
@@ -97,31 +86,6 @@ test('what the model says pings nobody at any moment, however it is cut into pie
     expect(String(args.markdown_text ?? '')).not.toMatch(/<[!@]|@here|@channel/);
   }
 });
-
-test('a link that goes by another address is taken apart in a stream, however it is cut into pieces', async () => {
-  const { fake, bot } = await runDirect();
-  const hostile =
-    'See [https://bank.example/login](https://evil.example/x) and <https://evil.example|bank.example>, ' +
-    '[the docs](https://docs.example), [docs.example](https://docs.example/a).';
-  bot.provider.answerWith(hostile.match(/.{1,7}/g) ?? []);
-  let goOn = bot.provider.holdChunks(0);
-  const thread = fake.say('where?', { channel: DIRECT });
-  for (let sent = 1; sent <= 20; sent += 1) {
-    const next = bot.provider.holdChunks(sent);
-    goOn();
-    goOn = next;
-    await eventually(() => bot.provider.calls[0]?.sentChunks === sent);
-  }
-  goOn();
-  const [answer] = await shows(fake, DIRECT, thread, WHOLE);
-  expect(methods(fake).filter((method) => method === 'chat.appendStream').length).toBeGreaterThan(
-    3,
-  );
-  expect(shownText(answer ?? { text: '' })).toMatch(
-    /^See \[https:\/\/bank\.example\/login\] \(https:\/\/evil\.example\/x\) and <https:\/\/evil\.example> \(bank\.example\), \[the docs\]\(https:\/\/docs\.example\), \[docs\.example\]\(https:\/\/docs\.example\/a\)\.\n/,
-  );
-});
-
 test.each<[string, string, Fault]>([
   ['chat.startStream', 'a cut connection that was stored', { kind: 'drop', stored: true }],
   ['chat.startStream', 'a limit', { kind: 'limited', retryAfterSeconds: 1 }],
@@ -137,7 +101,7 @@ test('a call that hangs is given up, and the answer shown all the same', async (
   expect(proseOf(await askInThree(running, text))).toBe(bare(text));
 });
 
-test('where Slack refuses to stream, answers are edited as in channels', async () => {
+test('answers grow by edits if Slack refuses to stream', async () => {
   await editsInstead('unknown_method');
 });
 
@@ -158,19 +122,6 @@ test('a stream that Slack ended after five minutes goes on by edits, with a butt
   expect(shownText(whole ?? { text: '' })).toMatch(/^one two three four\./);
   expect(more).toEqual([]);
 });
-
-test('an answer that ends after Slack ended its stream is shown whole', async () => {
-  const { fake, bot } = await runDirect();
-  bot.provider.answerWith(['one ', 'two.']);
-  const goOn = bot.provider.holdChunks(1);
-  const thread = fake.say('count', { channel: DIRECT });
-  await eventually(() => ours(fake, DIRECT, thread)[0]?.streaming);
-  fake.expireStreams();
-  goOn();
-  const shown = await shows(fake, DIRECT, thread, WHOLE);
-  expect(shown.map(shownText)).toEqual([expect.stringMatching(/^one two\./)]);
-});
-
 test('an old stream gives way to a further one before Slack ends it', async () => {
   const { fake, bot } = await runDirect({ streamMs: 1 });
   bot.provider.answerWith(['one ', 'two\n', 'three ', 'four\n', 'five.']);
@@ -218,7 +169,7 @@ test('a stop of the program cuts a stream with a note, and leaves none open', as
   expect([...fake.sessions.values()]).toMatchObject([{ status: 'active' }]);
 });
 
-test('after a lost start, a stream of an earlier answer in the thread is left alone', async () => {
+test('a lost start leaves the stream of an earlier answer alone', async () => {
   const fake = await startSlack();
   const running = await runDirect({ fake });
   running.bot.provider.answerWith('First.');
@@ -227,27 +178,6 @@ test('after a lost start, a stream of an earlier answer in the thread is left al
   running.bot.provider.answerWith('Second.');
   fake.fail('chat.startStream', { kind: 'drop' });
   fake.say('two', { channel: DIRECT, threadTs: thread });
-  const shown = await eventually(() => {
-    const all = ours(fake, DIRECT, thread);
-    return all.length === 2 && labelsOf(all[1] ?? {}).length === 3 && all.map(shownText);
-  });
-  expect(shown).toEqual([expect.stringMatching(/^First\./), expect.stringMatching(/^Second\./)]);
-});
-
-test('after a lost start, what was streamed since the question was asked is left alone', async () => {
-  const { fake, bot } = await runDirect();
-  bot.provider.answerWith(['First', '.']);
-  const begin = bot.provider.holdAnswers();
-  const end = bot.provider.holdChunks(1);
-  const thread = fake.say('one', { channel: DIRECT });
-  await eventually(() => bot.provider.calls.length === 1);
-  fake.say('two', { channel: DIRECT, threadTs: thread });
-  await eventually(() => fake.acks.length === 2);
-  begin();
-  await eventually(() => ours(fake, DIRECT, thread)[0]?.streaming);
-  fake.fail('chat.startStream', { kind: 'drop' });
-  bot.provider.answerWith('Second.');
-  end();
   const shown = await eventually(() => {
     const all = ours(fake, DIRECT, thread);
     return all.length === 2 && labelsOf(all[1] ?? {}).length === 3 && all.map(shownText);

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
-import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type Fault, startSlack } from '../../fakes/slack/slack.ts';
-import type { Message } from '../../fakes/slack/workspace.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { addFlappingShop } from '../../helpers/flapping-shop.ts';
-import { makeSlack, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
+import { makeSlack } from '../../helpers/slack/running-slack.ts';
 
 const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const post = { channel: CHANNEL, card: CARD, id: 'alert-1', attempted: false };
@@ -85,15 +82,6 @@ describe('an alert', () => {
       expect(fake.messages(CHANNEL)).toHaveLength(2);
     },
   );
-
-  test('is found among many newer messages', async () => {
-    const { fake, slack } = await makeSlack();
-    const { message } = await slack.post(post);
-    for (let n = 0; n < 450; n += 1)
-      fake.channel(CHANNEL).messages.push({ ts: `${9e9 + n}.000001`, text: 'x', edits: 0 });
-    expect(await slack.post({ ...post, attempted: true })).toMatchObject({ message });
-  });
-
   test.each([
     ['among the few that an app outside the Marketplace reads', 5, ''],
     ['or may be beyond them', 20, ' (possible repeat)'],
@@ -110,14 +98,14 @@ describe('an alert', () => {
     expect(fake.messages(CHANNEL)).toHaveLength(newer + (mark === '' ? 1 : 2));
   });
 
-  test('that was attempted and is nowhere is posted', async () => {
+  test('an attempted alert that isn’t found is posted', async () => {
     const { fake, slack } = await makeSlack();
     await slack.post({ ...post, id: 'another' });
     await slack.post({ ...post, attempted: true });
     expect(fake.messages(CHANNEL).map(shownText)).toEqual(['🔴 Shop is down', '🔴 Shop is down']);
   });
 
-  test('that may have been posted says so where the bot may not read', async () => {
+  test('an alert that may be a repeat says so', async () => {
     const { fake, slack } = await makeSlack();
     fake.scopes.delete('channels:history');
     await slack.post({ ...post, attempted: true });
@@ -126,7 +114,7 @@ describe('an alert', () => {
     expect(message?.text).toContain('(possible repeat)');
   });
 
-  test('that may have been posted is not posted blindly when the look-up fails', async () => {
+  test('an alert isn’t posted while its look-up fails', async () => {
     const { fake, slack } = await makeSlack();
     fake.fail('conversations.history', { kind: 'status', status: 500 });
     expect((await deliveryError(slack.post({ ...post, attempted: true }))).permanent).toBe(false);
@@ -233,43 +221,4 @@ test('alerts of a channel keep their order, and a channel that hangs holds up no
   );
   expect(fake.messages(CHANNEL).map(shownText)).toEqual(titles.map((title) => `🔴 ${title}`));
   expect(answered).toBe(false);
-});
-
-test('a status change becomes an alert, and the same message tells of the recovery', async () => {
-  const { fake, bot } = await runSlack({
-    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
-  });
-  const shop = bot.service.add({ name: 'Shop <!channel>' });
-  const polls = () => bot.service.requests.length;
-  const before = polls();
-  await eventually(() => polls() > before + 2);
-  bot.service.setStatus(shop.id, 'DOWN');
-  const alert = await eventually(() => fake.messages(CHANNEL)[0]);
-  expect(shownText(alert)).toContain('Shop <!channel>');
-  expect(JSON.stringify(alert.text)).not.toContain('<!');
-  expect(shownText(alert)).toContain('🔴');
-  bot.service.setStatus(shop.id, 'UP');
-  await eventually(() => shownText(alert).includes('🟢'));
-  expect(fake.messages(CHANNEL)).toHaveLength(1);
-  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
-});
-
-test('what flapped and stays DOWN is a new message with its buttons, and the old one ends', async () => {
-  const { fake, bot } = await runSlack({
-    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
-  });
-  const shop = await addFlappingShop(bot.service);
-  const isFlap = (message: Message) => /Shop is flapping .*, now down/.test(shownText(message));
-  const flapping = await eventually(() => fake.messages(CHANNEL).find(isFlap));
-  expect(labelsOf(flapping)).toContain('Acknowledge');
-  const before = fake.messages(CHANNEL).length;
-  shop.staysDown();
-  const alert = await eventually(() => fake.messages(CHANNEL)[before]);
-  expect(shownText(alert)).toContain('🔴 Shop is down');
-  expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
-  await eventually(() => shownText(flapping).includes('then stayed down'));
-  expect(shownText(flapping)).toContain('below');
-  expect(labelsOf(flapping)).toEqual(['Summarise', 'Open shop.example']);
-  expect(fake.thread(CHANNEL, flapping.ts)).toEqual([]);
-  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
 });

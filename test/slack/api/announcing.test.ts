@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type Fault, type SlackFake } from '../../fakes/slack/slack.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { makeSlack, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
+import { makeSlack } from '../../helpers/slack/running-slack.ts';
 
 const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
@@ -56,15 +55,6 @@ test('a line that was attempted and is nowhere is posted', async () => {
   await announce({ attempted: true });
   expect(inChannel(fake)).toEqual(['🔴 Shop is down', SHOWN]);
 });
-
-test('a line is found in the channel’s history too', async () => {
-  const { fake, slack, announce } = await startWithAlert();
-  await announce();
-  // Slack lists such replies among the messages of the channel, with what they were posted with.
-  await slack.post({ channel: CHANNEL, card: OVER, id: 'a1/end', attempted: true });
-  expect(inChannel(fake)).toHaveLength(2);
-});
-
 test.each([
   ['a deleted alert', (fake: SlackFake, ts: string) => fake.remove(CHANNEL, ts), /deleted/],
   [
@@ -121,25 +111,4 @@ test('a hostile title calls nobody and forges nothing', async () => {
       ],
     },
   ]);
-});
-
-test('a message under a recovered alert continues its conversation', async () => {
-  const { fake, bot } = await runSlack({
-    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
-  });
-  const shop = bot.service.add({ name: 'Shop' });
-  const before = bot.service.requests.length;
-  await eventually(() => bot.service.requests.length > before + 2);
-  bot.service.setStatus(shop.id, 'DOWN');
-  const alert = await eventually(() => fake.messages(CHANNEL)[0]);
-  bot.service.setStatus(shop.id, 'UP');
-  const line = await eventually(() => fake.inChannel(CHANNEL)[1]);
-  expect(shownText(line)).toMatch(/^🟢 Shop recovered/);
-  expect(line.thread_ts).toBe(alert.ts);
-  // Slack puts an answer to a line in the channel into the thread of the alert.
-  fake.say('what was it?', { threadTs: alert.ts });
-  const answered = () => fake.thread(CHANNEL, alert.ts).at(-1);
-  await eventually(() => shownText(answered() ?? { text: '' }).includes('test-model'));
-  expect(JSON.stringify(bot.provider.calls.at(-1)?.body.messages)).toContain('Monitor: Shop');
-  expect(fake.inChannel(CHANNEL)).toEqual([alert, line]);
 });

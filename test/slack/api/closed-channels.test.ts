@@ -78,7 +78,7 @@ test.each<{
   await eventually(() =>
     bot.lines.some(({ msg }) => /^a channel refuses alerts/.test(String(msg))),
   );
-  // Somebody else who is invited says nothing about the bot.
+  // An invitation of another person says nothing about the bot.
   fake.invite(CHANNEL, USER);
   given.open(fake);
   const alert = await eventually(() => fake.messages(CHANNEL)[0]);

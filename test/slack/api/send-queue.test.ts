@@ -1,13 +1,13 @@
 import { webApi } from '@slack/bolt';
 import { expect, onTestFinished, test } from 'vitest';
-import { createEditPace } from '../../../src/slack/api/edit-pace.ts';
-import { createSendQueue } from '../../../src/slack/api/send-queue.ts';
+import { EditPace } from '../../../src/slack/api/edit-pace.ts';
+import { SendQueue } from '../../../src/slack/api/send-queue.ts';
 
 const CALL = { method: 'chat.postMessage', channel: 'C1' };
 
 const queueOf = (paceMs: number) => {
-  const pace = createEditPace({ editMs: 1_300 });
-  return createSendQueue({ paceMs, edits: pace, removals: pace });
+  const pace = new EditPace({ editMs: 1_300 });
+  return new SendQueue({ paceMs, edits: pace, removals: pace });
 };
 
 /** Fails with these errors in turn, then gives `done`. */

@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
@@ -10,11 +9,12 @@ import { holdable } from '../../helpers/held.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 test.each<Mode>(['socket', 'http'])(
   'over %s no gesture is acknowledged that is not stored in time, and each is carried out once it is',
   async (mode) => {
-    const opened = await openLowdbStore({
+    const opened = await openTestStore({
       ...{ folder: await temporaryFolder(), log: recordingLog().log },
     });
     onTestFinished(() => opened.close());
@@ -63,7 +63,7 @@ test.each<Mode>(['socket', 'http'])(
 
 /** A bot on a store that notes nothing while it is away. */
 async function onStoreThatGoes(mode: Mode, storeMs?: number) {
-  const opened = await openLowdbStore({
+  const opened = await openTestStore({
     ...{ folder: await temporaryFolder(), log: recordingLog().log },
   });
   onTestFinished(() => opened.close());

@@ -1,14 +1,12 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { renderCard } from '../../../src/slack/render/render-card.ts';
-import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import type { TestBotOptions } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { type Mode, makeSlack, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { type Mode, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
 
 const settings = { ...WATCHING, alertPlaces: [{ platform: 'slack' as const, channel: CHANNEL }] };
 const GRACE = { user: 'U00GRACE' };
@@ -43,72 +41,7 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
     expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
     expect(failures(fake)).toEqual([]);
   });
-
-  test('“Ask why” shows who asked what in the alert’s thread, and the answer', async () => {
-    const { fake, bot, alert } = await runWithAlert({ mode });
-    bot.provider.answerWith(['The disk ', 'is full.']);
-    await fake.press('Ask why', GRACE);
-    const [question, answer] = await eventually(() => {
-      const thread = fake.thread(CHANNEL, alert.ts);
-      return thread.length === 2 && thread[1] && shownText(thread[1]).includes('full.') && thread;
-    });
-    expect(question && shownText(question)).toMatch(/^grace asks\nWhy is this down/);
-    expect(answer && shownText(answer)).toContain('The disk is full.');
-    expect(fake.messages(CHANNEL)).toEqual([alert]);
-    // The thread is a conversation from now on.
-    fake.say('And which disk?', { threadTs: alert.ts });
-    await eventually(() => fake.thread(CHANNEL, alert.ts).length === 4);
-    expect(failures(fake)).toEqual([]);
-  });
 });
-
-test('“Ask why” without a model tells what is known, why it is no more, and can be tried again', async () => {
-  const { fake, bot, alert } = await runWithAlert();
-  bot.provider.failWith({ kind: 'status', status: 503 });
-  await fake.press('Ask why', GRACE);
-  const answer = await eventually(() => {
-    const last = fake.thread(CHANNEL, alert.ts)[1];
-    return last && labelsOf(last).includes('Try again') && last;
-  });
-  expect(shownText(answer)).toMatch(/What we know so far \(no model connected\): \*+Shop is down/);
-  expect(shownText(answer)).toContain('The model gateway answered with an error');
-  expect(failures(fake)).toEqual([]);
-});
-
-test('“Check now” is shown to who pressed, below an alert that stays', async () => {
-  const { fake, alert } = await runWithAlert();
-  const before = shownText(alert);
-  await fake.press('Check now', GRACE);
-  const [seen] = await eventually(() => {
-    const whispers = fake.whispers(CHANNEL, GRACE.user);
-    return whispers.length > 0 && whispers;
-  });
-  expect(seen).toContain('Shop can’t be checked now');
-  expect(fake.whispers(CHANNEL)).toEqual([]);
-  expect(fake.messages(CHANNEL)).toEqual([alert]);
-  expect(shownText(alert)).toBe(before);
-  // An alert that was answered still stands in the channel, and so does what is shown for it.
-  fake.say('looking into it', { threadTs: alert.ts });
-  await fake.press('Check now', GRACE);
-  await eventually(() => fake.whispers(CHANNEL, GRACE.user).length === 2);
-  expect(fake.channel(CHANNEL).ephemerals.map(({ thread_ts }) => thread_ts)).toEqual([
-    undefined,
-    undefined,
-  ]);
-});
-
-test('a press that is delivered twice acts once', async () => {
-  const { fake, bot, alert } = await runWithAlert();
-  await fake.press('Ask why');
-  await fake.redeliver();
-  await eventually(() => fake.thread(CHANNEL, alert.ts)[1]?.edits);
-  await fake.redeliver();
-  await fake.press('Check now');
-  await eventually(() => fake.whispers(CHANNEL).length === 1);
-  expect(fake.thread(CHANNEL, alert.ts)).toHaveLength(2);
-  expect(bot.provider.calls).toHaveLength(1);
-});
-
 test('two people who press the same button at the same moment are two', async () => {
   const { fake } = await runWithAlert();
   await Promise.all([fake.press('Check now'), fake.press('Check now', GRACE)]);
@@ -116,25 +49,6 @@ test('two people who press the same button at the same moment are two', async ()
     () => fake.whispers(CHANNEL).length === 1 && fake.whispers(CHANNEL, GRACE.user).length === 1,
   );
 });
-
-test('an old button works after a restart', async () => {
-  const service = await startMonitoringService({ limit: false });
-  onTestFinished(() => service.close());
-  const kept = { folder: await temporaryFolder(), service };
-  const first = await runWithAlert({ bot: kept });
-  const { fake, alert } = first;
-  await first.bot.bot.stop();
-  await first.slack.stop();
-  await eventually(() => fake.sockets() === 0);
-  await first.bot.stop();
-  const { slack } = await makeSlack({ fake });
-  const { bot } = await startTestBot({ ...kept, settings });
-  await slack.start(bot);
-  await bot.start([slack]);
-  await fake.press('Acknowledge', { ts: alert.ts });
-  await eventually(() => shownText(alert).includes('Acknowledged by: ada'));
-});
-
 describe('under a message in a thread', () => {
   const card: Card = {
     tone: 'info',

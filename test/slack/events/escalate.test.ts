@@ -23,7 +23,7 @@ test.each(['typed as a command', 'said to the bot'])(
     await eventually(() => shown().includes(SET));
     await fake.slash('/monitor', 'escalate');
     await eventually(() => fake.whispers(CHANNEL).join().includes(SET));
-    // Who asks is told no, and nobody is called by the answer.
+    // The refusal notifies nobody.
     await fake.slash('/monitor', LINE, { user: 'U00BOB' });
     await eventually(() => fake.whispers(CHANNEL, 'U00BOB').join().includes('Only people'));
     expect(fake.messages(CHANNEL).flatMap(({ called = [] }) => called)).toEqual([]);

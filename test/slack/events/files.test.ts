@@ -32,26 +32,6 @@ const answered = (fake: SlackFake, thread: string, channel = CHANNEL) =>
     const text = answers.map((one) => shownText(one)).at(-1);
     return text?.includes('sees · ') && text;
   });
-
-test.each([true, false])(
-  'looks at what is sent with a mention, whichever event comes first',
-  async (first) => {
-    const { fake, said, provider } = await run();
-    fake.mentionFirst = first;
-    const thread = fake.mention('what is it?', { files: [PICTURE, LOG] });
-    await answered(fake, thread);
-    expect(said()).toEqual([
-      'what is it?',
-      expect.stringContaining('Image “screen.png”'),
-      SHOWN,
-      expect.stringContaining('line 1'),
-    ]);
-    expect(provider.calls).toHaveLength(1);
-    const token = `Bearer ${fake.botToken}`;
-    expect(fake.files.requests.map(({ authorization }) => authorization)).toEqual([token, token]);
-  },
-);
-
 test('asks what is in a picture that is sent directly, without a word', async () => {
   const { fake, said } = await run();
   const thread = fake.say('', { channel: DIRECT, files: [PICTURE] });
@@ -59,18 +39,6 @@ test('asks what is in a picture that is sent directly, without a word', async ()
   expect(said()[0]).toBe('What is in this?');
   expect(said()).toContain(SHOWN);
 });
-
-test('answers nothing to a picture without a word in a thread', async () => {
-  const { fake, provider } = await run();
-  const thread = fake.mention('hello');
-  await answered(fake, thread);
-  fake.say('', { threadTs: thread, files: [PICTURE] });
-  fake.say('and now?', { threadTs: thread });
-  await eventually(() => provider.calls.length === 2);
-  expect(partsSaid(provider.calls[1] as never)).toEqual([['hello'], ['and now?']]);
-  expect(fake.files.requests).toEqual([]);
-});
-
 test('fetches a picture again for a later question, and says when it is gone', async () => {
   const { fake, provider } = await run();
   const thread = fake.mention('what is it?', { files: [PICTURE] });
@@ -175,23 +143,6 @@ test.each([
   expect(await answered(fake, thread)).toMatch(why);
   expect(fake.files.requests).toEqual([]);
 });
-
-test('shows the name of a file as nothing but text', async () => {
-  const { fake } = await run();
-  const name = '<!channel> *a* <https://evil.example|b> <@U00ADA>.zip';
-  const files = [{ name, bytes: Buffer.from('PK\x03\x04') }];
-  const thread = fake.mention('what is it?', { files });
-  const text = await answered(fake, thread);
-  expect(text).toMatch(/was not read: it is an archive/);
-  const answer = fake.thread(CHANNEL, thread).at(-1);
-  expect(answer?.called).toEqual([]);
-  const blocks = answer?.blocks as Array<{ elements?: Array<{ type: string; text: string }> }>;
-  const elements = blocks
-    .flatMap(({ elements: all = [] }) => all)
-    .filter((one) => String(one.text).includes('evil.example'));
-  expect(elements.map(({ type }) => type)).toEqual(['plain_text']);
-});
-
 test.each([undefined, null, 'x', {}, [null, 1, 'x', {}, { id: 5 }, { name: 'x' }]])(
   'finds no file in what is none: %j',
   (files) => {
@@ -212,4 +163,20 @@ test('keeps of a file what is small, whatever is told', () => {
   ]);
   expect(files).toHaveLength(10);
   expect(JSON.stringify(files).length).toBeLessThan(2_000);
+});
+
+test('a file’s name is shown as plain text', async () => {
+  const { fake } = await run();
+  const name = '<!channel> *a* <https://evil.example|b> <@U00ADA>.zip';
+  const files = [{ name, bytes: Buffer.from('PK\x03\x04') }];
+  const thread = fake.mention('what is it?', { files });
+  const text = await answered(fake, thread);
+  expect(text).toMatch(/was not read: it is an archive/);
+  const answer = fake.thread(CHANNEL, thread).at(-1);
+  expect(answer?.called).toEqual([]);
+  const blocks = answer?.blocks as Array<{ elements?: Array<{ type: string; text: string }> }>;
+  const elements = blocks
+    .flatMap(({ elements: all = [] }) => all)
+    .filter((one) => String(one.text).includes('evil.example'));
+  expect(elements.map(({ type }) => type)).toEqual(['plain_text']);
 });

@@ -60,36 +60,7 @@ test('what is wrong is said where it stands, and nothing is made of it', async (
   await eventually(() => bot.service.monitors.length === 1);
   expect(fake.form()).toBeUndefined();
 });
-
-test('who may not add monitors gets no form, and whoever may no longer adds none by one', async () => {
-  const { fake, bot } = await runSlack({ bot: { settings: { mayAdd: 'managers' } } });
-  const refusals = (user: string) =>
-    fake.whispers(CHANNEL, user).filter((text) => /Only people .* can add monitors/.test(text));
-  await fake.slash('/monitor', 'add');
-  await eventually(() => refusals('U00ADA').length === 1);
-  expect(fake.form()).toBeUndefined();
-  fake.profiles.set('U00GRACE', { is_admin: true });
-  await fake.slash('/monitor', 'add', { user: 'U00GRACE' });
-  await eventually(() => fake.form());
-  fake.profiles.delete('U00GRACE');
-  await fake.submit({ target: 'https://shop.example' });
-  await eventually(() => refusals('U00GRACE').length === 1);
-  expect(bot.service.monitors).toEqual([]);
-});
-
-test('a form that is delivered twice makes one monitor', async () => {
-  const { fake, bot } = await runSlack();
-  await openForm(fake);
-  await fake.submit({ target: 'https://shop.example', name: 'Shop' });
-  await eventually(() => fake.messages(CHANNEL).length === 1);
-  await fake.redeliver();
-  // What came of the repeat would be shown before this.
-  await fake.slash('/monitor', 'list');
-  await eventually(() => fake.messages(CHANNEL).length === 2);
-  expect(bot.service.monitors).toHaveLength(1);
-});
-
-test('where Slack shows no form, the answer says how the command is typed', async () => {
+test('the reply explains the typed command if Slack opens no form', async () => {
   const { fake, bot } = await runSlack();
   fake.fail('views.open', { kind: 'error', error: 'expired_trigger_id' });
   await fake.slash('/monitor', 'add');

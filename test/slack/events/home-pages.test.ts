@@ -157,27 +157,6 @@ test('Slack takes every home, whatever is in it and however much', async () => {
   );
   expect(fake.home.shown(PERSON)?.times).toBe(60);
 });
-
-test.each([
-  ['blocks', 'hears', 90],
-  ['bytes', '🧨'.repeat(9_000), 20],
-])('what does not fit for its %s is left out, and says so', async (_what, text, least) => {
-  const fake = await startSlack();
-  const client = new webApi.WebClient(fake.botToken, { slackApiUrl: fake.apiUrl });
-  const channels = Array.from({ length: 60 }, (_, index) => ({
-    place: { platform: 'slack' as const, channel: `C${index}` },
-    parts: Array.from({ length: text.length > 100 ? 3 : 1 }, () => ({
-      kind: 'text' as const,
-      text,
-    })),
-    actions: [],
-  }));
-  const view = renderHome({ now: cardOf('now'), channels, more: 0 }, { channelOf });
-  expect(view.blocks.length).toBeGreaterThan(least);
-  expect(JSON.stringify(view.blocks.at(-1))).toContain('…');
-  expect(await client.views.publish({ user_id: PERSON, view })).toMatchObject({ ok: true });
-});
-
 test('a press in a home has its person and its trigger; anything else is none', () => {
   const press = {
     type: 'block_actions',

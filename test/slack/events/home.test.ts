@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/platform.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
-import { startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { type Mode, makeSlack, runSlack } from '../../helpers/slack/running-slack.ts';
+import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
 
 const ADA = 'U00ADA';
 const GRACE = 'U00GRACE';
@@ -77,25 +75,6 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
     expect(fake.unhandled).toEqual([]);
   });
 });
-
-test('the prompt changes by a form, too, and a form delivered twice changes it once', async () => {
-  const { fake } = await run();
-  await speakIn(fake, GRACE);
-  await openHome(fake, GRACE, 'Prompt: default');
-  await fake.home.press('Change prompt', { user: GRACE });
-  await eventually(() => fake.form());
-  await fake.submit({ prompt: 'Be brief.\n<!channel> <https://evil.example|here>' });
-  await homeShows(fake, GRACE, 'Prompt: Be brief.\n<!channel>');
-  await eventually(() => fake.messages(CHANNEL).length === 1);
-  await fake.redeliver();
-  await fake.home.press('Change prompt', { user: GRACE });
-  await eventually(() => fake.form()?.values.get('prompt')?.startsWith('Be brief.'));
-  await fake.submit({ prompt: 'default' });
-  await homeShows(fake, GRACE, 'Prompt: default');
-  await eventually(() => fake.messages(CHANNEL).length === 2);
-  expect(fake.messages(CHANNEL).flatMap(({ called = [] }) => called)).toEqual([]);
-});
-
 test('500 monitors of which 60 are down, and many channels, fit into one home', async () => {
   const { fake, bot } = await run();
   for (let count = 0; count < 500; count += 1) {
@@ -199,18 +178,6 @@ test('a monitoring service that is away is said, and the channels are shown', as
   expect(shown).toContain('The monitoring service cannot be reached.');
   expect(shown).toContain(`#${CHANNEL}`);
 });
-
-test('a home that shows the same is not published again, one that changed is', async () => {
-  const { fake } = await run();
-  await speakIn(fake, GRACE);
-  await openHome(fake, GRACE, 'test-model (default)');
-  for (let time = 0; time < 5; time += 1) await fake.home.open({ user: GRACE });
-  await fake.slash('/askwatch', 'model test-vision', { user: GRACE });
-  await eventually(() => fake.messages(CHANNEL).length === 1);
-  await openHome(fake, GRACE, 'Model: test-vision');
-  expect(publications(fake)).toHaveLength(2);
-});
-
 test('limits are waited out, and what another process published does not stay', async () => {
   const { fake } = await run();
   fake.fail('views.publish', { kind: 'limited', retryAfterSeconds: 1 });
@@ -259,32 +226,4 @@ test('a home that Slack refuses is logged, and the next one is shown', async () 
   await fake.home.open();
   await eventually(() => lines.some(({ reason }) => reason === 'not_enabled'));
   await openHome(fake, ADA, 'No monitors yet');
-});
-
-test('a stop waits for a home under way', async () => {
-  const { fake, slack } = await makeSlack();
-  const { bot } = await startTestBot();
-  let release = () => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  let asked = false;
-  const slow: Bot = {
-    ...bot,
-    homes: {
-      ...bot.homes,
-      async of(owner) {
-        asked = true;
-        await gate;
-        return await bot.homes.of(owner);
-      },
-    },
-  };
-  await slack.start(slow);
-  await fake.home.open();
-  await eventually(() => asked);
-  const stopped = slack.stop();
-  release();
-  await stopped;
-  expect(fake.home.text()).toContain('No monitors yet');
 });

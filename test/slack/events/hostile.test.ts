@@ -5,7 +5,7 @@ import { HOSTILE_TEXTS, repeatAndPropose } from '../../helpers/bot/hostile-texts
 import { eventually } from '../../helpers/eventually.ts';
 import { runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
 
-/** What would ping, link or look like something of ours, in every way that Slack reads. */
+/** Texts that would ping, link or mask, in every form that Slack reads. */
 const HOSTILE = [
   '<!channel> <!here> <!everyone> @channel @here @everyone',
   '<@U00ADA> <@U00ADA|ada> <!subteam^S0AAAAAAA> <!subteam^S0AAAAAAA|@oncall> <#C00GENERAL|general>',
@@ -53,7 +53,7 @@ function expectHarmless(fake: SlackFake, { prose = false } = {}) {
     }
     // The fallback is no Markdown: there every link is read as it is written.
     const [, ...markdown] = parsedTexts(message);
-    // What is cut before its `>` is no link.
+    // A link that is cut before its `>` is none.
     for (const text of markdown)
       expect(text).not.toMatch(/bank\.example[^\s[\]]*\]\(|\|[^>]*bank\.example[^>]*>/);
     const objects = objectsIn(message.blocks);
@@ -61,7 +61,7 @@ function expectHarmless(fake: SlackFake, { prose = false } = {}) {
     for (const type of ['link', 'user', 'usergroup', 'broadcast', 'channel', 'image']) {
       expect(types).not.toContain(type);
     }
-    // Buttons are those of the bot, which all say so.
+    // Only the bot's own buttons have addresses.
     for (const { url } of objects) expect(url ?? 'https://shop.example/').not.toContain('evil');
   }
   for (const { args } of fake.calls.filter(({ method }) => method.startsWith('chat.'))) {

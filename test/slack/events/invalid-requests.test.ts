@@ -7,13 +7,13 @@ import { runSlack } from '../../helpers/slack/running-slack.ts';
 const JSON_TYPE = 'application/json';
 const FORM = 'application/x-www-form-urlencoded';
 
-/** Where an object is expected: what else JSON can say, and an object that is empty, or holds something else. */
+/** JSON values other than the expected object, and odd objects. */
 const ODD = [
   ...[null, 'x', [null], { id: '9'.repeat(10_000) }],
   ...longOnly([0, true, [], {}, { id: null }]),
 ];
 
-/** What Slack sends, with something odd in the place of each of its parts. */
+/** Slack's payloads, each with one odd part. */
 const ODD_PAYLOADS = ODD.flatMap((odd) => [
   odd,
   { type: odd },
@@ -57,7 +57,7 @@ test.each([
 test('a request is parsed only once its signature is found right, and only if it is bounded', async () => {
   const { fake, lines } = await runSlack({ mode: 'http' });
   const text = '['.repeat(100);
-  // Whoever parses it finds no object, and refuses it with a 400.
+  // A parser finds no object here and refuses it with a 400.
   expect(await fake.sendSigned('null', JSON_TYPE, 'a wrong secret')).toBe(401);
   for (const [type, body] of [
     [JSON_TYPE, text],

@@ -18,7 +18,7 @@ const EVENT: MessageEvent = {
 const hear = (event: Partial<MessageEvent>) => parseMessage({ ...EVENT, ...event }, SELF, COMMANDS);
 
 describe('a message', () => {
-  test('and the mention in it are one gesture', () => {
+  test('a message and the mention in it are one input', () => {
     const text = '<@UBOT> why?';
     const message = hear({ text });
     expect(hear({ text, type: 'app_mention', channel_type: undefined })).toEqual(message);
@@ -38,7 +38,7 @@ describe('a message', () => {
     expect(input?.invocation.thread).toBe('99.000001');
   });
 
-  test('in a direct conversation is always said to the bot', () => {
+  test('every message in a direct conversation is for the bot', () => {
     expect(hear({ channel: 'D1', channel_type: 'im' })).toMatchObject({ addressed: true });
   });
 

@@ -74,21 +74,7 @@ describe('a card', () => {
       { numRuns: long ? 300 : 12 },
     );
   });
-
-  test('leaves out what is nothing once nothing hides in it', () => {
-    const { blocks } = renderCard({
-      tone: 'info',
-      title: 'Shop',
-      parts: [
-        { kind: 'text', text: '\u0000 \u202e' },
-        { kind: 'code', text: '\u0007\n\u0007' },
-      ],
-      footer: '\u0000 \u0000',
-    });
-    expect(blocks.map(({ type }) => type)).toEqual(['header']);
-  });
-
-  test('of very many short parts leaves room for a mark, its footer and a note of whoever sends it', () => {
+  test('a card of many short parts leaves room for a mark, its footer and a note', () => {
     const { text: fallback, blocks } = renderCard({
       tone: 'info',
       title: 'many',
@@ -99,20 +85,6 @@ describe('a card', () => {
     expect(blocks).toHaveLength(LIMITS.blocks - 1);
     expect(shownText({ text: fallback, blocks })).toMatch(/part 45\s+…\s+the end$/);
   });
-
-  test('of very many short parts leaves room for its buttons too', () => {
-    const { blocks } = renderCard({
-      tone: 'info',
-      title: 'many',
-      parts: Array.from({ length: 60 }, (_, index) => ({ kind: 'text', text: `part ${index}` })),
-      actions: [{ label: 'Check now', command: 'incident check', values: {} }],
-      footer: 'the end',
-    });
-    expect(blocksProblem(blocks)).toBeUndefined();
-    expect(blocks).toHaveLength(LIMITS.blocks - 1);
-    expect(blocks.slice(-3).map(({ type }) => type)).toEqual(['rich_text', 'actions', 'context']);
-  });
-
   test('shows buttons that say what they do and carry all of it, also twice the same', () => {
     const same: CardAction = { label: 'Same', command: 'x y', values: { a: '<!here> & "b"?' } };
     const { blocks } = renderCard({
@@ -196,19 +168,6 @@ describe('an answer', () => {
     expect(only && shownText(only)).toBe('Half\n⚠️ The model stopped.\nsmall-4k · 1.2 s');
     expect(only?.text).toBe('Half');
   });
-
-  test('is a message even without a word', () => {
-    for (const view of [
-      { messages: [] },
-      { messages: [], end: { footer: '' } },
-      { messages: [], end: { note: 'It failed.', footer: 'x' } },
-    ]) {
-      const contents = renderAnswer(view);
-      expect(contents).toHaveLength(1);
-      for (const { blocks } of contents) expect(blocksProblem(blocks)).toBeUndefined();
-    }
-  });
-
   test('stays within Slack’s limits when every character has to be escaped', () => {
     for (const piece of ['<@U1>', '&', '<', '@here ']) {
       const messages = [piece.repeat(ANSWER_LIMIT / piece.length)];
@@ -273,18 +232,4 @@ test("moments that a text, a fact or a cell names are drawn by the reader's cloc
     `"type":"date","timestamp":1795773600,"format":"{date_short_pretty} {time}","fallback":"2026-11-27 10:00 UTC"`,
   ]);
   expect(blocksProblem(blocks)).toBeUndefined();
-});
-
-test('a button is primary or dangerous as the card says', () => {
-  const action = { command: 'a', values: {} };
-  const { blocks } = renderCard({
-    ...{ tone: 'info', title: 'Remove Shop?', parts: [] },
-    actions: [
-      { ...action, label: 'Remove', style: 'danger' },
-      { ...action, label: 'Pause' },
-    ],
-  });
-  const buttons = blocks.flatMap((block) => (block.type === 'actions' ? block.elements : []));
-  expect(buttons).toMatchObject([{ style: 'danger' }, { type: 'button' }]);
-  expect(buttons[1]).not.toHaveProperty('style');
 });

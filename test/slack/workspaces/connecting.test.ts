@@ -71,16 +71,6 @@ test('a start waits while Slack is away', async () => {
   expect(fake.sockets()).toBe(1);
   expect(lines.filter(({ msg }) => String(msg).includes('retrying'))).toHaveLength(2);
 });
-
-test('a start that waits is ended by a stop', async () => {
-  const { fake, slack } = await makeSlack();
-  fake.fail('auth.test', { kind: 'limited', retryAfterSeconds: 600 });
-  const starting = refusal(slack.start((await startTestBot()).bot));
-  await eventually(() => fake.calls.length === 1);
-  await slack.stop();
-  expect(await starting).toContain('stopped');
-});
-
 test.each(['asked to go', 'cut'])(
   'a connection that is %s is opened again, and nothing is lost',
   async (how) => {
@@ -96,19 +86,6 @@ test.each(['asked to go', 'cut'])(
     }
   },
 );
-
-test('reconnecting goes on while Slack refuses it for a moment', async () => {
-  const { fake, fatal } = await runSlack();
-  fake.fail('apps.connections.open', { kind: 'drop' }, { times: 2 });
-  fake.cut();
-  await eventually(
-    () =>
-      fake.sockets() === 1 &&
-      fake.calls.filter(({ method }) => method === 'apps.connections.open').length === 4,
-  );
-  expect(fatal).toEqual([]);
-});
-
 test('an app token that is revoked later ends the program with a sentence', async () => {
   const { fake, fatal } = await runSlack();
   fake.revoke('app');

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { RightOver } from '../../../src/bot/shared/place.ts';
-import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import type { Profile } from '../../fakes/slack/workspace.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { makeSlack } from '../../helpers/slack/running-slack.ts';
 
-/** The platform before a bot whose invocations are looked at on their way. */
+/** The platform in front of a bot that records invocations. */
 async function startListening(fake?: SlackFake) {
   const running = await makeSlack(fake ? { fake } : {});
   const { bot: real } = await startTestBot();
@@ -88,12 +88,12 @@ test('who is in a user group is asked at most once a minute for all', async () =
   expect(await inGroup('U00ADA', 'S00OPS')).toBe(false);
   expect(fake.calls.filter(({ method }) => method === 'usergroups.users.list')).toHaveLength(1);
   expect(await inGroup('U00GRACE', 'S00GONE')).toBe(false);
-  // Nobody is in a person.
+  // A person isn't a group.
   expect(await inGroup('U00GRACE', 'U00ADA')).toBe(false);
   expect(fake.calls.filter(({ method }) => method === 'usergroups.users.list')).toHaveLength(2);
 });
 
-test('without the scope nobody is in a group, and the log says once what to do', async () => {
+test('nobody is in a group without the scope, and the log says so once', async () => {
   const { fake, hear, lines } = await startListening();
   fake.groups.set('S00OPS', ['U00ADA']);
   for (let time = 0; time < 2; time += 1) {
@@ -117,22 +117,7 @@ test('a direct conversation is everybody’s own, and what is shared is asked fo
   expect(await mayManage(say, 'shared')).toBe(true);
   expect(asked()).toBe(2);
 });
-
-test('without the scope nobody may, and the log says once what to do', async () => {
-  const slack = await startSlack();
-  slack.scopes.delete('users:read');
-  slack.profiles.set('U00ADA', { is_owner: true });
-  const { fake, mayManage, lines } = await startListening(slack);
-  for (let time = 0; time < 3; time += 1) {
-    expect(await mayManage(() => fake.slash('/askwatch', 'help'))).toBe(false);
-  }
-  const warnings = lines.filter(({ level }) => Number(level) >= 40);
-  expect(warnings.map(({ msg }) => msg)).toEqual([
-    expect.stringMatching(/users:read.*OAuth & Permissions/),
-  ]);
-});
-
-test('where Slack does not say, nobody may, and the log says why', async () => {
+test('nobody has a right that Slack can’t confirm, and the log says why', async () => {
   const { fake, mayManage, lines } = await startListening();
   fake.profiles.set('U00ADA', { is_owner: true });
   fake.fail('users.info', { kind: 'status', status: 503 });

@@ -5,12 +5,11 @@ import type { Card } from '../../../src/bot/shared/card.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake, USER } from '../../fakes/slack/slack.ts';
-import { callsUnderWay } from '../../fakes/too-early.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { filesWith } from '../../helpers/files-with.ts';
 import { long } from '../../helpers/long.ts';
 import { type Mode, WATCHING } from '../../helpers/slack/running-slack.ts';
 import { ALPHA, BETA, type RunningTeams, runTeams } from '../../helpers/slack/running-teams.ts';
+import { filesWith, folderOfFiles } from '../../helpers/test-store.ts';
 
 const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const NOT_INSTALLED = { text: expect.stringContaining('isn’t installed in this workspace') };
@@ -147,23 +146,6 @@ describe.each(long ? BOTH : BOTH.slice(0, 1))('two workspaces over %s', (mode) =
     expect(fatal).toEqual([]);
   });
 });
-
-test('alerts of a monitor reach the channel where /monitor add was typed, not one of the same name', async () => {
-  const { alpha, beta, bot } = await bothInstalled({ bot: { settings: WATCHING } });
-  await alpha.slash('/monitor', 'add https://example.com Shop');
-  const [shop] = await eventually(() => {
-    const { monitors } = bot.service;
-    return monitors.length > 0 && monitors;
-  });
-  await eventually(() => alpha.messages(CHANNEL).length + alpha.whispers(CHANNEL).length > 0);
-  const cards = alpha.messages(CHANNEL).length;
-  const before = bot.service.requests.length;
-  await eventually(() => bot.service.requests.length > before + 2);
-  bot.service.setStatus(shop?.id ?? '', 'DOWN');
-  await eventually(() => alpha.messages(CHANNEL).length === cards + 1);
-  expect(methods(beta)).toEqual(['auth.test']);
-});
-
 test('who manages one workspace does not manage the other', async () => {
   const { alpha, beta } = await bothInstalled();
   alpha.profiles.set(USER, { is_admin: true });
@@ -198,29 +180,6 @@ test('the limits of one workspace, or its silence, do not slow the other', async
   for (const id of ['a', 'b', 'c']) await slack.post(alert(BETA, id));
   expect(ended).toBe(false);
   void hanging;
-});
-
-test('a workspace that installs the app again in mid-answer is asked for nothing before Slack allows it', async () => {
-  const running = await bothInstalled();
-  const { alpha, bot } = running;
-  bot.provider.answerWith(Array(4_000).fill('word '), { chunkMs: 20 });
-  await alpha.slash('/ask', 'tell me all');
-  const [answer] = await eventually(() => {
-    const shown = alpha.thread(CHANNEL, alpha.messages(CHANNEL)[0]?.ts ?? '');
-    return (shown[0]?.edits ?? 0) > 0 && shown;
-  });
-  // As Slack does where the scopes are the same.
-  alpha.keepToken();
-  alpha.fail('chat.update', { kind: 'limited', retryAfterSeconds: 2 }, { times: 2 });
-  const updates = () => alpha.calls.filter(({ method }) => method === 'chat.update');
-  const refused = () => updates().filter(({ outcome }) => outcome === '429');
-  await eventually(() => refused().length === 1);
-  await callsUnderWay();
-  await running.install(ALPHA);
-  // Both the answer of before and a new one ask, each after Slack's time; the fake holds them to it.
-  await alpha.slash('/ask', 'once more');
-  const edits = answer?.edits ?? 0;
-  await eventually(() => refused().length === 2 && (answer?.edits ?? 0) > edits + 1);
 });
 
 /** Asks and sets something in both workspaces, and tells in which folders something of one stands. */
@@ -258,7 +217,8 @@ async function bothLived(running: Awaited<ReturnType<typeof bothInstalled>>) {
 }
 
 test('the token of an installation that another one replaced is in no file any more', async () => {
-  const { install, folder } = await runTeams();
+  const folder = await folderOfFiles();
+  const { install } = await runTeams({ folder });
   await install(ALPHA);
   const [before] = await filesWith('sealed', folder);
   const sealed = await readFile(join(folder, before ?? ''), 'utf8');
@@ -359,16 +319,7 @@ test.each<[string, boolean]>([
     expect(!again.includes('isn’t installed')).toBe(kept);
   },
 );
-
-test('a failure that is no refusal of the token ends nothing', async () => {
-  const { alpha, slack } = await bothInstalled();
-  alpha.fail('chat.postMessage', { kind: 'error', error: 'token_revoked' });
-  alpha.fail('auth.test', { kind: 'status', status: 404 });
-  await refusal(slack.post(alert(ALPHA)));
-  await slack.post(alert(ALPHA));
-});
-
-test('after a restart the workspaces are there again', async () => {
+test('workspaces are installed again after a restart', async () => {
   const running = await bothInstalled();
   await running.stop();
   const { slack } = await runTeams({ teams: running.teams, folder: running.folder });
@@ -383,7 +334,7 @@ test('after a restart the workspaces are there again', async () => {
   }
 });
 
-test('with another client secret the workspaces are asked to install the app again', async () => {
+test('workspaces must reinstall the app after a changed client secret', async () => {
   const first = await bothInstalled();
   const { teams, folder, alpha } = first;
   const { clientSecret } = teams;
@@ -406,25 +357,6 @@ test('with another client secret the workspaces are asked to install the app aga
   expect(warned(third, 'SLACK_CLIENT_SECRET').map(({ teamId }) => teamId)).toEqual([ALPHA]);
   await third.slack.post(alert(BETA));
 });
-
-test('what cannot be read is removed too when the workspace removes the app', async () => {
-  const first = await bothInstalled();
-  const { teams, folder } = first;
-  const { clientSecret } = teams;
-  await first.stop();
-  teams.clientSecret = 'fake-client-secret-0002';
-  const second = await runTeams({ teams, folder });
-  await teams.uninstall(ALPHA);
-  await eventually(() => warned(second, 'removed Askwatch').length === 1);
-  await second.stop();
-  teams.clientSecret = clientSecret;
-  const third = await runTeams({ teams, folder });
-  expect(third.lines.find(({ workspaces }) => workspaces !== undefined)).toMatchObject({
-    workspaces: 1,
-  });
-  await third.slack.post(alert(BETA));
-});
-
 test('a channel that is named without its workspace is answered with how to name it', async () => {
   const { slack } = await bothInstalled();
   const refused = await refusal(slack.post({ ...alert(ALPHA), channel: CHANNEL }));

@@ -50,7 +50,6 @@ const page = {
     login: 'src/console/page/login/entry.tsx',
     'markdown-worker': 'src/console/page/markdown/entry-markdown-worker.ts',
     'colour-worker': 'src/console/page/markdown/entry-colour-worker.ts',
-    'chart-library': 'src/console/page/charts/entry-chart-library.ts',
   },
   bundle: true,
   minify: true,

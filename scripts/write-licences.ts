@@ -4,7 +4,7 @@ import { join } from 'node:path';
 // Run by the build, in the repository's root. Packages that became part of our own files go with them wherever these go, and
 // most licences ask for their text to go along.
 
-/** What esbuild says of a build; the paths of the files it has read are its keys. */
+/** esbuild's description of a build; its keys are the paths of the files that were read. */
 interface Metafile {
   inputs: Record<string, unknown>;
 }

@@ -72,7 +72,6 @@ export async function createConsole(options: {
   const stored = store.isShared ? store.collection(channelsCollection) : undefined;
   addAccountRoutes(kit.server, guards, account, {
     botFacts,
-    store,
     consoleChannels: async () => playground?.channelNames() ?? (await storedChannels(stored)),
   });
   // The server's close would wait forever for open streams.

@@ -3,13 +3,11 @@ import { readFile } from 'node:fs/promises';
 import type { HttpRequest, HttpServer } from '../http/server-types.ts';
 import { type Guards, guarded } from './login/guards.ts';
 import { compressedFor } from './shared/conditional.ts';
-import { PUBLIC_URL_META } from './shared/public-url.ts';
-import { VERSION_META } from './shared/version-meta.ts';
+import { PUBLIC_URL_META, VERSION_META } from './shared/metas.ts';
 import { xmlText } from './shared/xml-text.ts';
 
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#4f46e5"/><path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-/** A page at `path`, with the script and style called `name`. */
 interface ConsolePage {
   path: string;
   name: string;
@@ -35,10 +33,9 @@ export const PAGES: readonly ConsolePage[] = [
     title: 'Status · Askwatch',
     guard: 'statusPage',
     strangers: { view: 'status-for-strangers', title: 'Status' },
-    later: ['chart-library'],
   },
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
-  { path: '/account', name: 'account', title: 'Account · Askwatch', later: ['chart-library'] },
+  { path: '/account', name: 'account', title: 'Account · Askwatch' },
 ];
 
 /** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects if they aren't built. */

@@ -48,28 +48,6 @@ function wholeAnswer(url: string, root: string, index = -1) {
   );
 }
 
-test('a question is posted in the channel, and its answer streams into the thread', async () => {
-  const { url, provider } = await startTestConsole();
-  provider.answerWith('The *sky* scatters blue light.');
-  const release = provider.holdChunks(2);
-  const tab = await openTab(url);
-  const said = await tab.say('/ask why is the sky blue');
-  expect(said.shown).toBe('thread');
-  if (said.shown !== 'thread') return;
-  await eventually(() => textHeard(tab) !== '');
-  release();
-
-  const answer = await wholeAnswer(url, said.message);
-  expect(answer.text).toBe('The *sky* scatters blue light.');
-  expect(answer.note).toBeUndefined();
-  expect(answer.footer).toContain('test-model');
-  await eventually(() => repliesHeard(tab).some((reply) => answerOf(reply)?.growing === false));
-  expect(textHeard(tab)).toBe(answer.text);
-  expect(tab.heard.filter(({ kind }) => kind === 'text').length).toBeGreaterThan(1);
-  const [question] = await listedAt(url);
-  expect(question?.body).toEqual({ kind: 'text', text: 'why is the sky blue' });
-});
-
 test('an answer that cannot be stored at its end is stored later', async () => {
   const { url, provider, messages, lines } = await startTestConsole();
   provider.answerWith(['one ', 'two.']);

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { browser, inBrowser } from '../helpers/browser/in-browser.ts';
-import { input, messages, thread } from '../helpers/console/open-page.ts';
+import { input, thread } from '../helpers/console/open-page.ts';
 import { openPage, say } from '../helpers/console/open-playground.ts';
 import { proposeMonitor } from '../helpers/console/propose-monitor.ts';
 import { startTestConsole } from '../helpers/console/test-console.ts';
@@ -56,18 +56,6 @@ inBrowser('the frame of the pages', () => {
     },
   );
 
-  test('the columns of the status page and the account area are one below the other', async () => {
-    const { url } = await startTestConsole({ status: await statusOf() });
-    const page = await open(url);
-    const columns: unknown[] = [];
-    for (const path of ['/status', '/account']) {
-      await page.goto(url + path);
-      const box = await page.getByRole('main').boundingBox();
-      columns.push([box?.x, box?.width]);
-    }
-    expect(columns[1]).toEqual(columns[0]);
-  });
-
   test('help leads from every page to the command that lists all others', async () => {
     const { url } = await startTestConsole();
     const page = await open(`${url}/account`);
@@ -102,84 +90,9 @@ inBrowser('the frame of the pages', () => {
     await pagesNav(page).getByRole('link', { name: 'Playground' }).waitFor();
     expect(await (await page.request.get(`${url}/status`)).text()).toContain('Playground');
   });
-
-  test('an address that leads nowhere is a page with the way back', async () => {
-    const { url } = await startTestConsole();
-    const page = await open(`${url}/nowhere`);
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
-    await page.getByRole('link', { name: 'Go to Askwatch' }).click();
-    await input(page).waitFor();
-  });
 });
 
 inBrowser('cards in the playground', () => {
-  test('beside the open thread a table scrolls to its last column, and breaks no name', async () => {
-    const running = await startTestConsole();
-    const { page } = await openPage(running, { viewport: { width: 1389, height: 900 } });
-    const columns = ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'Answered by'];
-    const row = ['long-200k-fast (default)', '200K', 'text, image', '3', '1', '1', 'a-provider'];
-    await running.console.post({
-      channel: 'general',
-      id: 'wide',
-      attempted: false,
-      card: { tone: 'info', title: 'Models', parts: [{ kind: 'table', columns, rows: [row] }] },
-    });
-    await say(page, '/ask why?');
-    await thread(page).getByRole('button', { name: 'Regenerate' }).waitFor();
-    const table = messages(page).getByRole('region', { name: 'Table' });
-    const name = table.getByText('long-200k-fast (default)');
-    const lines = (await name.evaluate((cell) => cell.getClientRects().length)) ?? 0;
-    expect(lines).toBe(1);
-    expect(await name.evaluate((cell) => cell.clientHeight)).toBeLessThan(45);
-    const measured = await table.evaluate((box) => {
-      box.scrollLeft = box.scrollWidth;
-      const last = box.querySelector('td:last-child')?.getBoundingClientRect();
-      return {
-        scrolls: box.scrollWidth > box.clientWidth,
-        beyondPx: (last?.right ?? 0) - box.getBoundingClientRect().right,
-        shadows: getComputedStyle(box).backgroundImage.split('linear-gradient').length - 1,
-      };
-    });
-    expect(measured.scrolls).toBe(true);
-    expect(measured.beyondPx).toBeLessThanOrEqual(0);
-    expect(measured.shadows).toBe(4);
-  });
-
-  test('a long fact takes the whole row, and lines of code stay whole', async () => {
-    const running = await startTestConsole();
-    const { page } = await openPage(running);
-    const long = 'answered 503 Service Unavailable, expected 200-299';
-    await running.console.post({
-      channel: 'general',
-      id: 'facts',
-      attempted: false,
-      card: {
-        tone: 'bad',
-        title: 'Shop is down',
-        parts: [
-          {
-            kind: 'facts',
-            facts: [
-              { label: 'Kind', value: 'HTTP' },
-              { label: 'Id', value: 'mon_1' },
-              { label: 'Cause', value: long },
-            ],
-          },
-          { kind: 'code', text: `receivers:\n  - url: http://127.0.0.1/hooks/${'x'.repeat(200)}` },
-        ],
-      },
-    });
-    const card = page.locator('.card');
-    const cause = await card.locator('dl > div', { hasText: 'Cause' }).boundingBox();
-    expect(cause?.width).toBe((await card.locator('dl').boundingBox())?.width);
-    const kind = await card.locator('dl > div', { hasText: 'Kind' }).boundingBox();
-    const id = await card.locator('dl > div', { hasText: 'Id' }).boundingBox();
-    expect(id?.y).toBe(kind?.y);
-    const code = card.locator('pre');
-    expect(await code.evaluate((pre) => pre.scrollWidth > pre.clientWidth)).toBe(true);
-    expect(await code.evaluate((pre) => pre.clientHeight)).toBeLessThan(80);
-  });
-
   test('one button of a proposal stands out, and the safe one is last', async () => {
     const running = await startTestConsole();
     proposeMonitor(running.provider);

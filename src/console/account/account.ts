@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import type { ModelCatalog } from '../../bot/ask/catalog.ts';
-import type { Intakes } from '../../bot/intake/intakes.ts';
-import type { Store } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
 import type { UsageLog } from '../../bot/usage/usage-log.ts';
 import { HttpError } from '../../http/errors.ts';
@@ -9,38 +7,42 @@ import type { AddressFor } from '../../http/public-address.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import { type Guards, guarded } from '../login/guards.ts';
 import {
-  ChannelsAnswer,
-  CreatedIntake,
-  CreatedKey,
+  type CreatedIntake,
   Days,
-  IntakeList,
-  KeyList,
+  type IntakeList,
   KeyService,
   LimitsChange,
-  ListedKey,
-  ModelsAnswer,
   NewIntake,
   NewKey,
-  UsageAnswer,
+  type UsageAnswer,
   UsageBy,
 } from './api-types.ts';
-import { askedByChannel } from './channels.ts';
-import { createAccountIntakes, type PlaceNames } from './intakes.ts';
-import { AccountKeys, type KeySources, keyCreationsCollection } from './keys.ts';
+import { askedByChannel, type PlaceNames } from './channels.ts';
+import { AccountKeys, type KeySources } from './keys.ts';
 import { modelsAnswer } from './models.ts';
 import { lastDays, usageReport } from './usage.ts';
+
+/** Manages the intakes of all channels. Everything throws `HttpError`. */
+export type ManageIntakes = (known: {
+  names: PlaceNames;
+  consoleChannels: () => Promise<readonly string[]>;
+}) => {
+  list(): Promise<IntakeList>;
+  /** Creates an intake. The sender reaches the program at `baseUrl`. */
+  add(intake: NewIntake, baseUrl: string): Promise<CreatedIntake>;
+  remove(id: string): Promise<void>;
+};
 
 /** The services in this process that the account area manages. */
 export interface AccountServices extends KeySources {
   /** True if the bot uses a gateway at another address, with its own usage. */
   asksElsewhere?: boolean;
   /** Addresses for alerts from other systems. */
-  intakes?: { intakes: Intakes; addressFor: AddressFor };
+  intakes?: { manage: ManageIntakes; addressFor: AddressFor };
 }
 
 const KeyPath = z.object({ service: KeyService, id: z.string().min(1).max(100) });
 const EmptyBody = z.strictObject({});
-const ChannelsQuery = z.object({ days: Days });
 const UsageQuery = z.object({
   days: Days,
   by: UsageBy.default('model'),
@@ -51,9 +53,7 @@ const DAY_MS = 86_400_000;
 
 /** Facts about the bot, in every process. */
 export interface BotFacts extends PlaceNames {
-  /** Usage per person in all channels. */
   readonly usageLog: Pick<UsageLog, 'everywhere'>;
-  /** The gateway's models. */
   readonly catalog: Pick<ModelCatalog, 'models'>;
 }
 
@@ -61,28 +61,20 @@ export function addAccountRoutes(
   server: HttpServer,
   guards: Guards,
   account: AccountServices,
-  {
-    botFacts,
-    store,
-    consoleChannels,
-  }: {
-    botFacts: BotFacts;
-    store: Pick<Store, 'collection'>;
-    consoleChannels: () => Promise<readonly string[]>;
-  },
+  bot: { botFacts: BotFacts; consoleChannels: () => Promise<readonly string[]> },
 ): void {
-  const creations = store.collection(keyCreationsCollection);
-  addKeyRoutes(server, guards, new AccountKeys(account, creations));
+  const { botFacts, consoleChannels } = bot;
+  addKeyRoutes(server, guards, new AccountKeys(account));
   if (account.intakes) {
-    const { intakes, addressFor } = account.intakes;
-    const own = createAccountIntakes(intakes, { names: botFacts, consoleChannels });
-    addIntakeRoutes(server, guards, own, addressFor);
+    const { manage, addressFor } = account.intakes;
+    addIntakeRoutes(server, guards, manage({ names: botFacts, consoleChannels }), addressFor);
   }
 
+  const days = { querystring: z.object({ days: Days }) };
   server.get(
     '/console/account/usage',
-    guarded(guards.fetch, { querystring: UsageQuery, response: { 200: UsageAnswer } }),
-    async ({ query }) => {
+    guarded(guards.fetch, { querystring: UsageQuery }),
+    async ({ query }): Promise<UsageAnswer> => {
       const range = lastDays(query.days);
       const rows = (await account.usage?.(range)) ?? [];
       const names = new Map(account.keys.gateway?.list().map(({ id, name }) => [id, name]));
@@ -92,19 +84,13 @@ export function addAccountRoutes(
       return { ...report, notice };
     },
   );
-
-  server.get(
-    '/console/account/models',
-    guarded(guards.fetch, { response: { 200: ModelsAnswer } }),
-    async () => {
-      const models = await botFacts.catalog.models().catch(explained);
-      return modelsAnswer(models, account.asksElsewhere ?? false);
-    },
-  );
-
+  server.get('/console/account/models', guarded(guards.fetch), async () => {
+    const models = await botFacts.catalog.models().catch(explained);
+    return modelsAnswer(models, account.asksElsewhere ?? false);
+  });
   server.get(
     '/console/account/channels',
-    guarded(guards.fetch, { querystring: ChannelsQuery, response: { 200: ChannelsAnswer } }),
+    guarded(guards.fetch, days),
     async ({ query }) => await askedByChannel(botFacts, Date.now() - query.days * DAY_MS),
   );
 }
@@ -114,26 +100,19 @@ const IntakePath = z.object({ id: z.string().min(1).max(100) });
 function addIntakeRoutes(
   server: HttpServer,
   guards: Guards,
-  intakes: ReturnType<typeof createAccountIntakes>,
+  intakes: ReturnType<ManageIntakes>,
   addressFor: AddressFor,
 ): void {
-  server.get(
-    '/console/account/intakes',
-    guarded(guards.fetch, { response: { 200: IntakeList } }),
-    async () => await intakes.list(),
-  );
+  const path = '/console/account/intakes';
+  server.get(path, guarded(guards.fetch), async () => await intakes.list());
+  server.post(path, guarded(guards.write, { body: NewIntake }), async (request, reply) => {
+    const made = await intakes.add(request.body, addressFor(request));
+    reply.code(201);
+    return made;
+  });
   server.post(
-    '/console/account/intakes',
-    guarded(guards.write, { body: NewIntake, response: { 201: CreatedIntake } }),
-    async (request, reply) => {
-      const made = await intakes.add(request.body, addressFor(request));
-      reply.code(201);
-      return made;
-    },
-  );
-  server.post(
-    '/console/account/intakes/:id/remove',
-    guarded(guards.write, { params: IntakePath, body: EmptyBody, response: { 200: EmptyBody } }),
+    `${path}/:id/remove`,
+    guarded(guards.write, { params: IntakePath, body: EmptyBody }),
     async ({ params: { id } }) => {
       await intakes.remove(id);
       return {};
@@ -142,28 +121,21 @@ function addIntakeRoutes(
 }
 
 function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): void {
-  server.get(
-    '/console/account/keys',
-    guarded(guards.fetch, { response: { 200: KeyList } }),
-    async () => await keys.list(),
-  );
-  server.post(
-    '/console/account/keys',
-    guarded(guards.write, { body: NewKey, response: { 201: CreatedKey } }),
-    async ({ body }, reply) => {
-      const made = await keys.create(body);
-      reply.code(201);
-      return made;
-    },
-  );
+  const path = '/console/account/keys';
+  server.get(path, guarded(guards.fetch), async () => await keys.list());
+  server.post(path, guarded(guards.write, { body: NewKey }), async ({ body }, reply) => {
+    const made = await keys.create(body);
+    reply.code(201);
+    return made;
+  });
   server.patch(
-    '/console/account/keys/:service/:id',
-    guarded(guards.write, { params: KeyPath, body: LimitsChange, response: { 200: ListedKey } }),
+    `${path}/:service/:id`,
+    guarded(guards.write, { params: KeyPath, body: LimitsChange }),
     async ({ params: { service, id }, body }) => await keys.limit(service, id, body),
   );
   server.post(
-    '/console/account/keys/:service/:id/revoke',
-    guarded(guards.write, { params: KeyPath, body: EmptyBody, response: { 200: EmptyBody } }),
+    `${path}/:service/:id/revoke`,
+    guarded(guards.write, { params: KeyPath, body: EmptyBody }),
     async ({ params: { service, id } }) => {
       await keys.revoke(service, id);
       return {};

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { INTAKE_KINDS } from '../../bot/intake/reported-alert.ts';
-import { ChangeKey, CreateKey, KeyLimits } from '../../http/key-bodies.ts';
+import { INTAKE_KINDS, type IntakeKind } from '../../contracts/intake-kinds.ts';
+import { ChangeKey, CreateKey, type KeyLimits } from '../../http/key-bodies.ts';
 import type { DaySpan } from './spans.ts';
 
-/** The days of a query, as text in the address. */
 export const Days = z
   .enum(['7', '30', '90'])
   .default('30')
@@ -23,199 +22,169 @@ export const LimitsChange = ChangeKey;
 export type LimitsChange = z.infer<typeof LimitsChange>;
 
 /** Requests with their outcomes, and tokens. `estimated` counts requests without a token count of the provider. */
-export const OutcomeCounts = z.object({
-  requests: z.int(),
-  complete: z.int(),
-  left: z.int(),
-  failed: z.int(),
-  refused: z.int(),
-  promptTokens: z.int(),
-  answerTokens: z.int(),
-  estimated: z.int(),
-});
-export type OutcomeCounts = z.infer<typeof OutcomeCounts>;
+export interface OutcomeCounts {
+  requests: number;
+  complete: number;
+  left: number;
+  failed: number;
+  refused: number;
+  promptTokens: number;
+  answerTokens: number;
+  estimated: number;
+}
 
 /** A key in the list, without its secret. */
-export const ListedKey = z.object({
-  service: KeyService,
-  id: z.string(),
+export interface ListedKey {
+  service: KeyService;
+  id: string;
   /** The first characters of the key. */
-  start: z.string(),
-  name: z.string(),
-  createdAtMs: z.number(),
-  limits: KeyLimits,
-  readOnly: z.boolean().optional(),
-  lastUsedAtMs: z.number().optional(),
+  start: string;
+  name: string;
+  createdAtMs: number;
+  limits: KeyLimits;
+  readOnly?: boolean;
+  lastUsedAtMs?: number;
   /** The last day of use, UTC, if the time isn't known. */
-  lastUsedDay: z.iso.date().optional(),
+  lastUsedDay?: string;
   /** Usage in the last `LISTED_DAYS`; absent for a service that doesn't count it. */
-  used: z.object({ requests: z.int(), tokens: z.int() }).optional(),
-});
-export type ListedKey = z.infer<typeof ListedKey>;
+  used?: { requests: number; tokens: number };
+}
 
-export const KeyList = z.object({
+export interface KeyList {
   /** The services in this process, for which keys can be created. */
-  services: z.array(KeyService),
+  services: KeyService[];
   /** Why other services are missing, sentences. */
-  notices: z.array(z.string()),
-  /** Newest first. */
-  keys: z.array(ListedKey),
-});
-export type KeyList = z.infer<typeof KeyList>;
+  notices: string[];
+  keys: ListedKey[];
+}
 
 /** A new key; the only answer that contains it. */
-export const CreatedKey = z.object({
-  key: z.string(),
-  made: ListedKey,
+export interface CreatedKey {
+  key: string;
+  made: ListedKey;
   /** True if it also works at `/mcp`. */
-  forAssistants: z.boolean().optional(),
-});
-export type CreatedKey = z.infer<typeof CreatedKey>;
+  forAssistants?: boolean;
+}
 
-/** Usage of a key or a model, day by day. */
-export const UsageGroup = z.object({
+export interface UsageGroup {
   /** Absent for the sum of all others. */
-  id: z.string().optional(),
-  name: z.string(),
-  requests: z.array(z.int()),
-  tokens: z.array(z.int()),
-});
-export type UsageGroup = z.infer<typeof UsageGroup>;
+  id?: string;
+  name: string;
+  requests: number[];
+  tokens: number[];
+}
 
 export const UsageBy = z.enum(['model', 'key']);
 export type UsageBy = z.infer<typeof UsageBy>;
 
-export const UsageAnswer = z.object({
+export interface UsageAnswer {
   /** Why some usage isn't counted here, a sentence. */
-  notice: z.string().optional(),
+  notice?: string;
   /** Days of the UTC calendar, oldest first, also days without requests. */
-  days: z.array(z.iso.date()),
-  total: OutcomeCounts,
+  days: string[];
+  total: OutcomeCounts;
   /** Most tokens first; at most `MAX_GROUPS`, and one for all others. */
-  groups: z.array(UsageGroup),
+  groups: UsageGroup[];
   /** By key and model, most tokens first. */
-  rows: z.array(
-    z.object({ keyId: z.string(), keyName: z.string(), model: z.string(), counts: OutcomeCounts }),
-  ),
-  /** Rows that aren't listed. */
-  moreRows: z.int(),
+  rows: Array<{ keyId: string; keyName: string; model: string; counts: OutcomeCounts }>;
+  moreRows: number;
   /** The keys that were used in these days. */
-  keys: z.array(z.object({ id: z.string(), name: z.string() })),
-});
-export type UsageAnswer = z.infer<typeof UsageAnswer>;
+  keys: Array<{ id: string; name: string }>;
+}
 
 /** A model of the catalog, as far as the gateway describes it. */
-export const ListedModel = z.object({
-  id: z.string(),
+export interface ListedModel {
+  id: string;
   /** The provider that would answer now. */
-  provider: z.string(),
-  description: z.string().optional(),
+  provider: string;
+  description?: string;
   /** Tokens of prompt and reply together. */
-  contextTokens: z.int().optional(),
-  accepts: z.array(z.enum(['text', 'image'])).optional(),
+  contextTokens?: number;
+  accepts?: Array<'text' | 'image'>;
   /** From 1, the slowest, most basic, cheapest. */
-  ranks: z.object({ speed: z.int(), quality: z.int(), cost: z.int() }).optional(),
-  parameters: z.array(z.string()).optional(),
-  resolutions: z.array(z.string()).optional(),
+  ranks?: { speed: number; quality: number; cost: number };
+  parameters?: string[];
+  resolutions?: string[];
   /** Why no provider serves it now. */
-  unavailable: z.string().optional(),
-});
-export type ListedModel = z.infer<typeof ListedModel>;
+  unavailable?: string;
+}
 
-export const ModelsAnswer = z.object({
-  notice: z.string().optional(),
+export interface ModelsAnswer {
+  notice?: string;
   /** In the order of the catalog. */
-  text: z.array(ListedModel),
-  image: z.array(ListedModel),
-});
-export type ModelsAnswer = z.infer<typeof ModelsAnswer>;
+  text: ListedModel[];
+  image: ListedModel[];
+}
 
-const Asked = z.object({
-  answers: z.int(),
-  tokens: z.int(),
+interface Asked {
+  answers: number;
+  tokens: number;
   /** Answers without a token count. */
-  uncounted: z.int(),
+  uncounted: number;
   /** Look-ups for the answers, and the tokens that they took. */
-  lookups: z.int(),
-  lookupTokens: z.int(),
-});
+  lookups: number;
+  lookupTokens: number;
+}
 
 /** Use of `/ask` in one channel. */
-export const AskedChannel = Asked.extend({
-  platform: z.string(),
-  platformTitle: z.string(),
-  /** The platform's id. */
-  channel: z.string(),
-  /** The channel's name, if known. */
-  name: z.string().optional(),
-  lastAtMs: z.number(),
+export interface AskedChannel extends Asked {
+  platform: string;
+  platformTitle: string;
+  channel: string;
+  name?: string;
+  lastAtMs: number;
   /** Most tokens first. */
-  people: z.array(Asked.extend({ id: z.string(), name: z.string() })),
-  /** People and models that aren't listed. */
-  morePeople: z.int(),
-  models: z.array(Asked.extend({ model: z.string() })),
-  moreModels: z.int(),
-});
-export type AskedChannel = z.infer<typeof AskedChannel>;
+  people: Array<Asked & { id: string; name: string }>;
+  morePeople: number;
+  models: Array<Asked & { model: string }>;
+  moreModels: number;
+}
 
-export const ChannelsAnswer = z.object({
+export interface ChannelsAnswer {
   /** Most tokens first. */
-  channels: z.array(AskedChannel),
-  moreChannels: z.int(),
-  total: Asked,
-});
-export type ChannelsAnswer = z.infer<typeof ChannelsAnswer>;
+  channels: AskedChannel[];
+  moreChannels: number;
+  total: Asked;
+}
 
-export const ListedPlace = z.object({
+export interface ListedPlace {
   /** The key of its place. */
-  key: z.string(),
-  platformTitle: z.string(),
-  /** The platform's id. */
-  channel: z.string(),
-  /** The channel's name, if known. */
-  name: z.string().optional(),
-});
-export type ListedPlace = z.infer<typeof ListedPlace>;
-
-const Kind = z.enum(INTAKE_KINDS);
+  key: string;
+  platformTitle: string;
+  channel: string;
+  name?: string;
+}
 
 /** An intake in the list, without its token. */
-export const ListedIntake = z.object({
-  id: z.string(),
-  kind: Kind,
-  /** The sender's name. */
-  kindTitle: z.string(),
-  name: z.string(),
-  place: ListedPlace,
-  createdAtMs: z.number(),
-  /** The person who created it. */
-  by: z.string(),
-  lastHeardAtMs: z.number().optional(),
-});
-export type ListedIntake = z.infer<typeof ListedIntake>;
+export interface ListedIntake {
+  id: string;
+  kind: IntakeKind;
+  kindTitle: string;
+  name: string;
+  place: ListedPlace;
+  createdAtMs: number;
+  by: string;
+  lastDeliveryAtMs?: number;
+}
 
-export const IntakeList = z.object({
-  kinds: z.array(z.object({ kind: Kind, title: z.string() })),
-  /** Channels for a new one. */
-  places: z.array(ListedPlace),
-  /** Newest first. */
-  intakes: z.array(ListedIntake),
+export interface IntakeList {
+  kinds: Array<{ kind: IntakeKind; title: string }>;
+  places: ListedPlace[];
+  intakes: ListedIntake[];
   /** Older ones that aren't listed. */
-  more: z.int(),
-});
-export type IntakeList = z.infer<typeof IntakeList>;
+  more: number;
+}
 
 export const NewIntake = z.strictObject({
-  kind: Kind,
+  kind: z.enum(INTAKE_KINDS),
   place: z.string().min(1).max(300),
   name: z.string().min(1).max(80).optional(),
 });
 export type NewIntake = z.infer<typeof NewIntake>;
 
 /** A new intake; the only answer that contains its address. */
-export const CreatedIntake = z.object({
-  made: ListedIntake,
+export interface CreatedIntake {
+  made: ListedIntake;
   /** Instructions for the sender's settings, and the text to paste there. */
-  steps: z.array(z.object({ text: z.string(), code: z.string() })),
-});
-export type CreatedIntake = z.infer<typeof CreatedIntake>;
+  steps: Array<{ text: string; code: string }>;
+}

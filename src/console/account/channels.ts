@@ -1,13 +1,21 @@
-import { parsePlace } from '../../bot/shared/place.ts';
+import { type Place, parsePlace } from '../../bot/shared/place.ts';
 import type { UsageEntry, UsageLog } from '../../bot/usage/usage-log.ts';
 import type { AskedChannel, ChannelsAnswer } from './api-types.ts';
-import type { PlaceNames } from './intakes.ts';
 
 const MAX_CHANNELS = 200;
 const MAX_PEOPLE = 50;
 const MAX_MODELS = 20;
 /** Platforms and gateways may send longer names and ids. */
 const MAX_NAME = 200;
+
+/** Names of platforms and channels. */
+export interface PlaceNames {
+  alertedPlaces(): Promise<Place[]>;
+  /** The platform's name as people write it. */
+  platformTitle(name: string): string;
+  /** The channel's name on its platform, if it is known. */
+  channelName(place: Place): string | undefined;
+}
 
 type Sum = ChannelsAnswer['total'];
 

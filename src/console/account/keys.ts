@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import type { Collection } from '../../bot/platform.ts';
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import { keyStart } from '../../http/key-bodies.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
@@ -14,23 +13,8 @@ import type {
 import { LISTED_DAYS } from './spans.ts';
 import { lastDays, type UsageDayRow, type UsageSource } from './usage.ts';
 
-const KeyCreation = z.object({
-  atMs: z.int(),
-  /** Absent while the key is being created. */
-  keyId: z.string().optional(),
-});
-type KeyCreation = z.infer<typeof KeyCreation>;
-
-/** Recent creations by the page's ids, so that a repeated request creates no second key, in any process. */
-export const keyCreationsCollection = {
-  name: 'console-key-creations',
-  schema: KeyCreation,
-  version: 1,
-  whenCorrupt: 'forget' as const,
-};
-
-/** A browser doesn't repeat a request after so long. */
-const CREATION_KEPT_MS = 3_600_000;
+/** Creations whose repetition is noticed, oldest evicted first. */
+const MAX_CREATIONS = 1_000;
 
 const SERVICES = ['gateway', 'monitoring'] as const;
 
@@ -52,21 +36,17 @@ export interface KeySources {
 
 /** Manages the keys of the services in this process. Everything throws `HttpError`. */
 export class AccountKeys {
-  private readonly keys: KeySources['keys'];
-  private readonly usage: UsageSource | undefined;
-  private readonly hasMcp: boolean;
-  private readonly creations: Collection<KeyCreation>;
+  private readonly sources: KeySources;
+  /** The keys by the page's ids of their creations, so that a repeated request creates no second key. */
+  private readonly creations = new Map<string, string | undefined>();
 
-  constructor({ keys, usage, hasMcp = false }: KeySources, creations: Collection<KeyCreation>) {
-    this.keys = keys;
-    this.usage = usage;
-    this.hasMcp = hasMcp;
-    this.creations = creations;
+  constructor(sources: KeySources) {
+    this.sources = sources;
   }
 
   async list(): Promise<KeyList> {
-    const rows = await this.usage?.(lastDays(LISTED_DAYS));
-    const services = SERVICES.filter((service) => this.keys[service]);
+    const rows = await this.sources.usage?.(lastDays(LISTED_DAYS));
+    const services = SERVICES.filter((service) => this.sources.keys[service]);
     const keys = services.flatMap((service) =>
       this.keysOf(service)
         .list()
@@ -74,31 +54,30 @@ export class AccountKeys {
     );
     return {
       services,
-      notices: SERVICES.filter((one) => !this.keys[one]).map((one) => NOT_HERE[one]),
+      notices: SERVICES.filter((one) => !services.includes(one)).map((one) => NOT_HERE[one]),
       keys: keys.sort((a, b) => b.createdAtMs - a.createdAtMs),
     };
   }
 
   async create({ id: creation, service, name, limits, readOnly }: NewKey): Promise<CreatedKey> {
     const source = this.keysOf(service);
-    const claim = { atMs: Date.now() };
-    let earlier: KeyCreation | undefined;
-    await this.creations.update(creation, (current) => {
-      earlier = current;
-      return current ?? claim;
-    });
-    if (earlier) throw alreadyMade(earlier.keyId);
+    if (this.creations.has(creation)) throw alreadyMade(this.creations.get(creation));
+    this.creations.set(creation, undefined);
+    forgetOldest(this.creations, MAX_CREATIONS);
     const making = source.create(name, limits, { readOnly });
-    const { key, ...info } = await making.catch(async (error: unknown) => {
-      await this.creations.update(creation, () => undefined);
+    const { key, ...info } = await making.catch((error: unknown) => {
+      this.creations.delete(creation);
       throw error;
     });
-    await this.creations.update(creation, () => ({ ...claim, keyId: info.id }));
-    await this.forgetOldCreations();
+    this.creations.set(creation, info.id);
     return {
       key,
-      made: this.listed(service, info, service === 'gateway' && this.usage ? [] : undefined),
-      forAssistants: service === 'monitoring' && this.hasMcp ? true : undefined,
+      made: this.listed(
+        service,
+        info,
+        service === 'gateway' && this.sources.usage ? [] : undefined,
+      ),
+      forAssistants: service === 'monitoring' && this.sources.hasMcp ? true : undefined,
     };
   }
 
@@ -113,7 +92,7 @@ export class AccountKeys {
   }
 
   private keysOf(service: KeyService): Keys {
-    const found = this.keys[service];
+    const found = this.sources.keys[service];
     if (!found) throw notFound(NOT_HERE[service]);
     return found;
   }
@@ -133,13 +112,6 @@ export class AccountKeys {
       lastUsedDay: own?.at(-1)?.day,
       used: own && usedIn(own),
     };
-  }
-
-  private async forgetOldCreations() {
-    const isOld = ({ atMs }: KeyCreation) => atMs <= Date.now() - CREATION_KEPT_MS;
-    for (const { id, document } of await this.creations.list()) {
-      if (isOld(document)) await this.creations.update(id, () => undefined);
-    }
   }
 }
 

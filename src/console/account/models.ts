@@ -12,7 +12,6 @@ const MAX_PARAMETERS = 50;
 
 const ELSEWHERE = 'These are the models of the gateway at GATEWAY_BASE_URL, which the bot uses.';
 
-/** Cuts the catalog to the size of the page. Pure. */
 export function modelsAnswer(models: readonly CatalogModel[], isElsewhere: boolean): ModelsAnswer {
   const listed = models.slice(0, MAX_MODELS);
   const isCut = models.length > MAX_MODELS;

@@ -123,11 +123,9 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   return {
     /** Scripts, styles and icons, which hold no one's data. */
     file: statusPublic ? setHeaders : file,
-    /** Pages; strangers are redirected to the login. */
     page,
     /** Requests of a page. A stream is cut off when its session ends. */
     fetch,
-    /** Requests that change something. */
     write,
     /** `page`, `fetch` and `write` for the login itself, without a session. */
     loginPage,

@@ -14,7 +14,6 @@ export type Guesser = { session: string } | { address: string };
 
 export type LoginLimits = ReturnType<typeof createLoginLimits>;
 
-/** Limits wrong passwords, in all processes together. */
 export function createLoginLimits(
   store: Pick<Store, 'windows'>,
   steadyMs: () => number = () => performance.now(),

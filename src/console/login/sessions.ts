@@ -48,7 +48,6 @@ export const sessionsCollection = {
 export interface Session extends StoredSession {
   readonly id: string;
   storedUseAtMs: number;
-  /** Streams that end with the session. */
   readonly responses: Set<ServerResponse>;
   ended: boolean;
 }
@@ -106,7 +105,6 @@ export class Sessions {
     if (!this.sessions.has(idOf(token))) await this.following.catchUp();
   }
 
-  /** Returns the token's session and marks it as used. */
   use(token: string): Session | undefined {
     const session = TOKEN.test(token) ? this.sessions.get(idOf(token)) : undefined;
     if (!session || this.isOver(session)) return undefined;

@@ -60,6 +60,13 @@ interface AnswerEnd {
   cards: readonly Card[];
 }
 
+interface AnswerParts {
+  history: ChatHistory;
+  privates: PrivateMessages;
+  streams: EventStreams;
+  log: Logger;
+}
+
 const UNFINISHED: AnswerEnd = { rest: { note: UNFINISHED_NOTE }, cards: [] };
 
 /**
@@ -70,26 +77,15 @@ const UNFINISHED: AnswerEnd = { rest: { note: UNFINISHED_NOTE }, cards: [] };
  *   growing answer with a note, and gives up an answer that can't be stored; the next start then ends it.
  */
 export class GrowingAnswers {
-  private readonly history: ChatHistory;
-  private readonly privates: PrivateMessages;
-  private readonly streams: EventStreams;
-  private readonly log: Logger;
+  private readonly parts: AnswerParts;
   /** Messages that may be newer than the stored ones, by id. */
   private readonly live = new Map<string, Message>();
   private readonly running = new Set<Promise<void>>();
   private readonly cutShort = new AbortController();
   private readonly stopping = new AbortController();
 
-  constructor(parts: {
-    history: ChatHistory;
-    privates: PrivateMessages;
-    streams: EventStreams;
-    log: Logger;
-  }) {
-    this.history = parts.history;
-    this.privates = parts.privates;
-    this.streams = parts.streams;
-    this.log = parts.log;
+  constructor(parts: AnswerParts) {
+    this.parts = parts;
   }
 
   /** Shows the empty answer, and lets it grow after it resolves. Rejects if its thread is gone. */
@@ -147,7 +143,8 @@ export class GrowingAnswers {
     this.live.set(frame.id, whole);
     const below = cards.map((card, index) => cardMessage(frame, card, index));
     if (await this.storeWhole(growth, [whole, ...below])) await answer.ended();
-    if (place.kind === 'private' && !this.streams.hasReader(place.person)) answer.notShown?.();
+    if (place.kind === 'private' && !this.parts.streams.hasReader(place.person))
+      answer.notShown?.();
   }
 
   private async read(growth: Growth): Promise<AnswerEnd> {
@@ -168,7 +165,7 @@ export class GrowingAnswers {
         this.live.set(frame.id, growingMessage(growth));
       }
     } catch (error) {
-      this.log.error({ err: error }, 'an answer failed unexpectedly');
+      this.parts.log.error({ err: error }, 'an answer failed unexpectedly');
     }
     return UNFINISHED;
   }
@@ -190,15 +187,15 @@ export class GrowingAnswers {
     growth.sentCharacters = text.length;
     if (hasNewSteps) {
       const reply = growingMessage(growth);
-      if (place.kind === 'private') this.privates.put(place, reply);
-      else this.streams.send({ kind: 'reply', root: place.root, reply });
+      if (place.kind === 'private') this.parts.privates.put(place, reply);
+      else this.parts.streams.send({ kind: 'reply', root: place.root, reply });
       return;
     }
     const { root = frame.id } = place;
     const reply = place.root === undefined ? undefined : frame.id;
     const news = text.slice(sentCharacters);
     const event = { kind: 'text' as const, root, reply, offset: sentCharacters, text: news };
-    this.streams.send(event, place.kind === 'private' ? place.person : undefined);
+    this.parts.streams.send(event, place.kind === 'private' ? place.person : undefined);
   }
 
   private async storeUnfinished(growth: Growth) {
@@ -206,9 +203,9 @@ export class GrowingAnswers {
     if (place.kind === 'private' || performance.now() - growth.storedAtMs < STORE_EVERY_MS) return;
     growth.storedAtMs = performance.now();
     try {
-      await this.history.storeReply(place.root, growingMessage(growth));
+      await this.parts.history.storeReply(place.root, growingMessage(growth));
     } catch (error) {
-      this.log.warn({ err: error }, 'could not store an unfinished answer');
+      this.parts.log.warn({ err: error }, 'could not store an unfinished answer');
     }
   }
 
@@ -241,12 +238,12 @@ export class GrowingAnswers {
   }
 
   private keepUnstored(whole: Message, place: AnswerPlace, error: unknown) {
-    this.log.error(
+    this.parts.log.error(
       { err: error },
       'could not store an answer; retrying, a stop before that loses it',
     );
     if (place.kind === 'thread') {
-      this.streams.send({ kind: 'reply', root: place.root, reply: whole });
+      this.parts.streams.send({ kind: 'reply', root: place.root, reply: whole });
     }
     forgetOldest(this.live, MAX_UNSTORED);
   }
@@ -254,9 +251,9 @@ export class GrowingAnswers {
   /** Shows the whole message, and stores a public one. Returns false if its thread is gone. */
   private async put(message: Message, place: AnswerPlace): Promise<boolean> {
     if (place.kind === 'thread') {
-      return (await this.history.putReply(place.root, message)) !== undefined;
+      return (await this.parts.history.putReply(place.root, message)) !== undefined;
     }
-    this.privates.put(place, message);
+    this.parts.privates.put(place, message);
     return true;
   }
 }

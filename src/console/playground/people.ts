@@ -65,7 +65,6 @@ export class People {
     return people;
   }
 
-  /** The person who writes something; a new one is stored. */
   async of(request: HttpRequest, reply: HttpReply): Promise<ConsolePerson> {
     const key = keyOf(request, reply);
     return (await this.welcomeBack(key)) ?? (await this.storeNew(key));

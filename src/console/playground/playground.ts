@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { commands } from '../../bot/commands/commands.ts';
+import { commands } from '../../bot/features.ts';
 import type { Bot, Platform, Store } from '../../bot/platform.ts';
 import { HttpError } from '../../http/errors.ts';
 import type {

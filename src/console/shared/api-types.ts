@@ -30,7 +30,6 @@ export const TypedLine = z
   });
 export type TypedLine = z.infer<typeof TypedLine>;
 
-/** An upload of a file that will be sent with a line. */
 export const GivenFile = z.strictObject({
   channel: z.string().min(1).max(50),
   name: z.string().max(1_000),
@@ -50,7 +49,6 @@ export const ButtonPress = z.strictObject({
 });
 export type ButtonPress = z.infer<typeof ButtonPress>;
 
-/** A submitted form of a command: values by input name. */
 export const FormSubmission = z.strictObject({
   ...interaction,
   command: z.string().min(1).max(100),
@@ -64,7 +62,6 @@ export interface ShownForm {
   command: string;
   title: string;
   send: string;
-  /** The input whose choice decides which other inputs there are. */
   decides?: string;
   /** The inputs for each choice, or under the empty string if nothing decides. */
   fields: Record<string, Field[]>;
@@ -270,7 +267,6 @@ export interface OlderMessages {
   more: boolean;
 }
 
-/** A new name for a person or a channel. */
 export const Named = z.strictObject({ name: z.string().max(200) });
 
 export const Dismissal = z.strictObject({ message: MessageId });
@@ -280,7 +276,6 @@ export interface SessionState {
   state: 'open' | 'in' | 'out';
 }
 
-/** Everything a page needs to begin, or to begin again. */
 export interface ConsoleSnapshot {
   kind: 'snapshot';
   person: ConsolePerson;
@@ -289,7 +284,6 @@ export interface ConsoleSnapshot {
   channels: string[];
   commands: ListedCommand[];
   messages: ListedMessage[];
-  /** Channels with older messages. */
   older: string[];
 }
 

@@ -7,7 +7,6 @@ const compress = promisify(gzip);
 /** Smaller bodies are sent uncompressed. */
 const COMPRESSED_FROM_BYTES = 1_000;
 
-/** Compressed bodies, as long as the originals are in memory. */
 const compressed = new WeakMap<Buffer, Promise<Buffer>>();
 
 /** Compresses a body once, for clients that accept gzip. */

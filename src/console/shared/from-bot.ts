@@ -4,6 +4,7 @@
  */
 export { encodeAction, linkOf, ratingOfButton } from '../../bot/shared/card.ts';
 export {
+  type ChartBox,
   type ChartLayout,
   layOut,
   momentLabel,

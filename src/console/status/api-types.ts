@@ -49,7 +49,6 @@ export const StatusMaintenance = z.object({
   /** The time zone in which it was planned. */
   timezone: z.string(),
   monitors: z.array(z.object({ id: z.string(), name: z.string() })),
-  /** Monitors that aren't listed. */
   more: z.int().nonnegative(),
   /** For members only. */
   reason: z.string().optional(),
@@ -59,7 +58,6 @@ export type StatusMaintenance = z.infer<typeof StatusMaintenance>;
 /** Planned maintenance, earliest first. */
 export const StatusPlanned = z.object({
   windows: z.array(StatusMaintenance),
-  /** Windows that aren't listed. */
   more: z.int().nonnegative(),
 });
 export type StatusPlanned = z.infer<typeof StatusPlanned>;
@@ -83,7 +81,6 @@ export const StatusReport = z.object({
 });
 export type StatusReport = z.infer<typeof StatusReport>;
 
-/** An outage of a monitor. */
 export const StatusIncident = z.object({
   id: z.string(),
   monitor: z.string(),
@@ -94,7 +91,6 @@ export const StatusIncident = z.object({
   cause: z.string().optional(),
   /** The kind of failure, such as `timeout`. */
   outcome: z.string(),
-  /** The status after it. */
   ended_as: z.string().nullable(),
 });
 export type StatusIncident = z.infer<typeof StatusIncident>;
@@ -146,7 +142,6 @@ export type StatusEvent =
       generated_at: string;
       overall: StatusReport['overall'];
       notice: string | null;
-      /** Absent if unchanged. */
       maintenance?: StatusPlanned | null;
       /** New or changed monitors. Absent `days` and `uptime` are unchanged. */
       monitors: StatusMonitor[];

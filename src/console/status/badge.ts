@@ -58,7 +58,6 @@ const WIDE = /[mwMW@%]/;
 const SQUARE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Extended_Pictographic}/u;
 
-/** Estimates the width of a text in pixels. */
 function widthOf(words: string): number {
   let width = 0;
   for (const sign of words) {

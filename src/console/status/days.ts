@@ -14,16 +14,10 @@ const MAX_PAGES = 40;
 
 type DaysById = Map<string, StatusDays>;
 
-/** The daily history of all monitors. */
 export type KnownDays = ReturnType<typeof createStatusDays>;
 
-export function createStatusDays({
-  monitoring,
-  log,
-}: {
-  monitoring: () => MonitoringClient;
-  log: Logger;
-}) {
+export function createStatusDays(props: { monitoring: () => MonitoringClient; log: Logger }) {
+  const { monitoring, log } = props;
   let known: DaysById = new Map();
 
   /** Keeps the known object of a monitor whose bars look the same. */

@@ -16,7 +16,6 @@ import { observedOver, publicMonitor, publicName, utcOf } from './report.ts';
 const HOUR_MS = 3_600_000;
 const MAX_TEXT_LENGTH = 500;
 
-/** Puts together the details of a monitor for a viewer. Pure. */
 export function detailsOf(
   monitor: StatusMonitor,
   facts: MonitorFacts,

@@ -11,13 +11,7 @@ import { AHEAD_DAYS } from './maintenance.ts';
 const DAY_MS = 86_400_000;
 
 /** Writes incidents and planned maintenance as an Atom feed. Pure. Source: RFC 4287. */
-export function atomFeed({
-  incidents,
-  planned,
-  origin,
-  emptySince,
-  nowMs,
-}: {
+export function atomFeed(props: {
   /** Newest first. */
   incidents: readonly StatusIncident[];
   /** Earliest first. */
@@ -28,6 +22,7 @@ export function atomFeed({
   /** The time of an empty feed. */
   emptySince: string;
 }): string {
+  const { incidents, planned, origin, emptySince, nowMs } = props;
   const page = xmlText(`${origin}/status`);
   const self = xmlText(`${origin}/status/feed.xml`);
   const times = [...incidents.map(updatedAt), ...planned.map((one) => announcedAt(one, nowMs))];

@@ -22,15 +22,12 @@ const MAX_NAME_LENGTH = 200;
 /** The planned maintenance of all monitors, if the service offers it. */
 export type KnownMaintenance = ReturnType<typeof createStatusMaintenance>;
 
-export function createStatusMaintenance({
-  monitoring,
-  everyMs,
-  log,
-}: {
+export function createStatusMaintenance(props: {
   monitoring: () => MonitoringClient;
   everyMs: number;
   log: Logger;
 }) {
+  const { monitoring, everyMs, log } = props;
   let known: StatusPlanned | undefined;
 
   function apply(next: StatusPlanned | undefined): boolean {

@@ -33,7 +33,6 @@ export interface StatusSnapshot {
 }
 
 interface StatusPollerOptions {
-  /** Called at the first poll. */
   monitoring: () => MonitoringClient;
   days: KnownDays;
   maintenance: KnownMaintenance;

@@ -5,13 +5,11 @@ const NOT_OFFERED_MS = 30 * 60_000;
 
 /** Creates a function that reads something when it is due. It resolves to true if there is news, and never rejects. */
 export function createRefresh<T>(options: {
-  /** Appears in the log. */
   what: string;
   everyMs: number;
   afterFailureMs?: number;
   /** Resolves to `undefined` if the service doesn't offer it. */
   read: (signal: AbortSignal) => Promise<T | undefined>;
-  /** Returns true if that is news. */
   apply: (value: T | undefined) => boolean;
   log: Logger;
 }) {

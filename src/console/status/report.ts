@@ -10,21 +10,22 @@ const MAX_TEXT_LENGTH = 500;
 
 /** A listed monitor as a member sees it. Pure. */
 export function statusMonitor(listed: Monitor, days: StatusDays | undefined): StatusMonitor {
-  const { flapping, stale, status_reason: reason, response_time_ms: tookMs } = listed;
+  const { status_reason: reason } = listed;
   return {
     id: listed.id,
     name: shortened(listed.name, MAX_NAME_LENGTH),
     check_type: shortened(listed.check_type, MAX_WORD_LENGTH),
     status: shortened(listed.status, MAX_WORD_LENGTH),
-    ...time('status_changed_at', listed.status_changed_at),
-    ...(flapping && { flapping }),
-    ...(listed.waiting_for_first_ping && { waiting_for_first_ping: true }),
-    ...(stale && { stale }),
-    ...time('last_checked_at', listed.last_checked_at),
-    ...(typeof tookMs === 'number' && { response_time_ms: tookMs }),
+    status_changed_at: utcOf(listed.status_changed_at ?? ''),
+    flapping: listed.flapping || undefined,
+    waiting_for_first_ping: listed.waiting_for_first_ping || undefined,
+    stale: listed.stale || undefined,
+    last_checked_at: utcOf(listed.last_checked_at ?? ''),
+    response_time_ms: listed.response_time_ms ?? undefined,
     target: shortened(shownTarget(listed.target), MAX_TEXT_LENGTH),
-    ...(reason && { status_reason: shortened(reason, MAX_TEXT_LENGTH) }),
-    ...(days && { uptime: observedOver(days).uptime, days }),
+    status_reason: reason ? shortened(reason, MAX_TEXT_LENGTH) : undefined,
+    uptime: days && observedOver(days).uptime,
+    days,
   };
 }
 
@@ -76,9 +77,4 @@ export function observedOver(
 export function utcOf(text: string): string | undefined {
   const ms = Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
-}
-
-function time<Name extends string>(name: Name, text: string | null | undefined) {
-  const utc = text ? utcOf(text) : undefined;
-  return (utc === undefined ? {} : { [name]: utc }) as { [key in Name]?: string };
 }

@@ -39,9 +39,7 @@ const DetailsQuery = z.object({
 export interface StatusOptions {
   /** Creates a client of the service whose monitors the page shows. Called at the first visit. */
   monitoring: () => MonitoringClient;
-  /** Time between two polls while a page is open. */
   pollMs: number;
-  /** The address under which others reach the page. */
   addressFor: AddressFor;
   /** Anyone may see it, without targets and causes. */
   isPublic?: boolean;

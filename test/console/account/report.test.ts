@@ -5,7 +5,7 @@ import { MAX_GROUPS } from '../../../src/console/account/spans.ts';
 import { lastDays, type UsageDayRow, usageReport } from '../../../src/console/account/usage.ts';
 import { curlFor } from '../../../src/console/page/account/example.ts';
 import { readLimits, typedOf, withoutNone } from '../../../src/console/page/account/limits.ts';
-import { chosenModels, contextText, rankWord } from '../../../src/console/page/account/ranks.ts';
+import { contextText, rankWord } from '../../../src/console/page/account/ranks.ts';
 
 const row = (day: string, keyId: string, model: string, tokens: number): UsageDayRow => ({
   ...{ day, keyId, model, requests: 3, complete: 1, client_gone: 1, upstream_error: 0, refused: 1 },
@@ -71,11 +71,6 @@ describe('the report of usage', () => {
     expect(groups.at(-1)).not.toHaveProperty('id');
     const sum = groups.flatMap(({ tokens }) => tokens).reduce((all, one) => all + one, 0);
     expect(sum).toBe(total.promptTokens + total.answerTokens);
-  });
-
-  test('keeps pairs apart whose names run together', () => {
-    const rows = [row('2026-03-01', 'a b', 'c', 1), row('2026-03-01', 'a', 'b c', 1)];
-    expect(usageReport(rows, { range, by: 'key', nameOf }).rows).toHaveLength(2);
   });
 });
 
@@ -162,23 +157,6 @@ describe('ranks', () => {
       ...['slow', 'slow', 'medium', 'medium', 'medium', 'fast', 'fast'],
     ]);
     expect(rankWord('cost', 1, 1)).toBe('medium');
-  });
-
-  test('put models in order; those without come last', () => {
-    const ranks = (speed: number, quality: number, cost: number) => ({ speed, quality, cost });
-    const models = [
-      { id: 'none', provider: 'p' },
-      { id: 'b', provider: 'p', ranks: ranks(1, 2, 2), contextTokens: 10 },
-      { id: 'a', provider: 'p', ranks: ranks(2, 1, 1), contextTokens: 20 },
-    ];
-    const ids = (order: Parameters<typeof chosenModels>[1]['order']) =>
-      chosenModels(models, { text: '', seesImages: false, order }).map(({ id }) => id);
-    expect(ids('catalog')).toEqual(['none', 'b', 'a']);
-    expect(ids('speed')).toEqual(['a', 'b', 'none']);
-    expect(ids('quality')).toEqual(['b', 'a', 'none']);
-    expect(ids('cost')).toEqual(['a', 'b', 'none']);
-    expect(ids('context')).toEqual(['a', 'b', 'none']);
-    expect(ids('name')).toEqual(['a', 'b', 'none']);
   });
 
   test.each([

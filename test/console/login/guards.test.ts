@@ -1,11 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGuards, type Guards } from '../../../src/console/login/guards.ts';
 import { openLogin } from '../../../src/console/login/login.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { answerOf } from '../../helpers/console/test-console.ts';
 import { runningServer } from '../../helpers/http/running-server.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 /** The address of a server with one route for each guard, at the guard's name, that tells who is looking. */
 async function startGuarded(guards: Guards): Promise<string> {
@@ -55,20 +54,10 @@ describe('a public status page', () => {
   });
 });
 
-test('a status page that is not public is guarded like the rest', async () => {
-  const url = await startGuarded(createGuards());
-  for (const name of ['file', 'statusPage', 'statusFetch']) {
-    const { status } = await answerOf(`${url}/${name}`, { host: 'status.example.com' });
-    expect([name, status]).toEqual([name, 403]);
-  }
-  const { status } = await answerOf(`${url}/statusFetch`, { 'sec-fetch-site': 'cross-site' });
-  expect(status).toBe(403);
-});
-
 describe('a public status page of a console with a password', () => {
   async function startWithLogin() {
     const { log } = recordingLog();
-    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    const store = await openTestStore({ log });
     const login = await openLogin({ password: 'correct horse battery', store, log });
     onTestFinished(async () => {
       login.close();
@@ -114,26 +103,5 @@ describe('a public status page of a console with a password', () => {
     expect((await answerOf(`${url}/page`, { host })).status).toBe(303);
     expect((await answerOf(`${url}/fetch`, { host })).status).toBe(401);
     expect((await answerOf(`${url}/fetch`, { host, cookie })).status).toBe(200);
-  });
-
-  test('a logout cuts off the streams of its session only', async () => {
-    const { url, cookie } = await startWithLogin();
-    const open = async (headers: Record<string, string>) => {
-      const { body } = await fetch(`${url}/stream`, { headers });
-      if (!body) throw new Error('There is no stream.');
-      const reader = body.getReader();
-      onTestFinished(() => reader.cancel().catch(() => undefined));
-      expect(new TextDecoder().decode((await reader.read()).value)).toBe('begun');
-      return reader;
-    };
-    const [mine, anyones] = [await open({ cookie }), await open({})];
-    let anyonesEnded = false;
-    void anyones.closed.then(
-      () => (anyonesEnded = true),
-      () => (anyonesEnded = true),
-    );
-    await fetch(`${url}/out`, { headers: { cookie } });
-    await expect(mine.read()).rejects.toThrow();
-    expect(anyonesEnded).toBe(false);
   });
 });

@@ -1,15 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ConsolePassword, fingerprintCollection } from '../../../src/console/login/password.ts';
 import { type Session, Sessions, sessionsCollection } from '../../../src/console/login/sessions.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection } from '../../../src/store/store.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 async function openStore() {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   onTestFinished(() => store.close());
   return { store, log, lines };
 }
@@ -91,24 +90,4 @@ test('a changed password ends sessions before it is stored, also if that fails o
   await expect(open('the second password', fail)).rejects.toThrow('The disk is full.');
   await open('the second password', count);
   expect(changes).toBe(2);
-});
-
-test('each of several passwords at the same moment gets its own verdict', async () => {
-  const { store, log } = await openStore();
-  const password = await ConsolePassword.open({
-    password: 'correct horse battery',
-    cost: 2 ** 10,
-    stored: store.collection(fingerprintCollection),
-    endSessions: async () => {},
-    log,
-  });
-  onTestFinished(() => password.close());
-  const given = ['', 'x', 'correct horse battery', 'correct horse batterx', 'y'.repeat(1_000)];
-  const verdicts = await Promise.all([
-    ...given.map((one) => password.match(one, 'stranger')),
-    ...given.map((one) => password.match(one, 'known')),
-  ]);
-  expect(verdicts.map((id) => id !== undefined)).toEqual(
-    [...given, ...given].map((one) => one === 'correct horse battery'),
-  );
 });

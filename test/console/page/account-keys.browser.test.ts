@@ -20,7 +20,7 @@ import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
   openAccountIn(browser, url, hash, options);
 
-inBrowser('the keys of the account area in the browser', () => {
+inBrowser('keys and intakes in the account area', () => {
   test('a key is shown exactly once, copied by a click, and works with the example beside it', async () => {
     const { url, chat } = await startTestAccount();
     const { page, complaints } = await openAccount(url);
@@ -181,6 +181,72 @@ inBrowser('the keys of the account area in the browser', () => {
     await page.getByText('No keys yet').waitFor();
     await expect(chat(key)).rejects.toThrow(/401/);
     await eventually(() => page.evaluate(() => document.activeElement?.textContent === 'API keys'));
+    expect(complaints).toEqual([]);
+  });
+
+  test('a monitoring key is read-only unless its box is checked', async () => {
+    const { url } = await startTestAccount({ hasMcp: true });
+    const { page, complaints } = await openAccount(url);
+    await button(page, 'New key').click();
+    await nameField(page).fill('assistant');
+    const box = page.getByRole('checkbox', { name: 'Can change monitors' });
+    await eventuallyEquals(() => box.count(), 0);
+    await page.getByText('Monitoring service', { exact: true }).click();
+    expect(await box.isChecked()).toBe(false);
+    await button(page, 'Create key').click();
+    const key = await page.getByRole('group', { name: 'Key' }).locator('code').textContent();
+    const lines = page.getByRole('group', { name: 'Assistant configuration' });
+    expect(JSON.parse((await lines.locator('pre').textContent()) ?? '')).toEqual({
+      mcpServers: {
+        askwatch: {
+          type: 'http',
+          url: `${url}/mcp`,
+          headers: { Authorization: `Bearer ${key}` },
+        },
+      },
+    });
+    expect((await listKeys(url)).keys).toMatchObject([{ name: 'assistant', readOnly: true }]);
+    await button(page, /^Done/).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    await rows(page).getByText('Read-only').waitFor();
+
+    await button(page, 'New key').click();
+    await nameField(page).fill('deploy job');
+    await page.getByText('Monitoring service', { exact: true }).last().click();
+    await box.check();
+    await button(page, 'Create key').click();
+    await button(page, /^Done/).click();
+    await eventually(async () => (await listKeys(url)).keys.length === 2);
+    const made = (await listKeys(url)).keys.find(({ name }) => name === 'deploy job');
+    expect(made).not.toHaveProperty('readOnly');
+    expect(complaints).toEqual([]);
+  });
+
+  test('intakes are created, shown once, listed and removed', async () => {
+    const { url } = await startTestAccount();
+    const { page, complaints } = await openAccount(url, '#intakes');
+    await page.getByText('No intakes yet').waitFor();
+    await button(page, 'New intake').click();
+    await page.getByRole('combobox', { name: 'System' }).selectOption('PagerDuty events');
+    await page.getByRole('combobox', { name: 'Channel' }).selectOption('console:general');
+    await nameField(page).fill('On call');
+    await button(page, 'Create intake').click();
+    const lines = dialog(page).locator('pre');
+    await lines.first().waitFor();
+    expect(await lines.allTextContents()).toEqual([
+      'https://askwatch.example/v2/enqueue',
+      expect.stringMatching(/^[A-Za-z0-9]{32}$/),
+    ]);
+    await page.keyboard.press('Escape');
+    expect(await dialog(page).count()).toBe(1);
+    await button(page, /^Done/).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    await rows(page).getByText('On call').waitFor();
+    await rows(page).getByText('Never').waitFor();
+    await button(page, 'Remove On call').click();
+    await button(page, 'Remove intake').click();
+    await page.getByText('Its address no longer works').waitFor();
+    await eventuallyEquals(() => rows(page).count(), 0);
     expect(complaints).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readLine } from '../../../src/bot/commands/command-input.ts';
-import { commands } from '../../../src/bot/commands/commands.ts';
+import { commands } from '../../../src/bot/features.ts';
 import { completeLine } from '../../../src/console/page/playground/composer/completion.ts';
 import { listedCommand } from '../../../src/console/playground/commands.ts';
 import type { ListedCommand } from '../../../src/console/shared/api-types.ts';

@@ -2,12 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
-import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import { holdRequests, input, messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 inBrowser('the connection of the page', () => {
   test('a late response to an earlier request does not change an open thread', async () => {
@@ -91,6 +90,22 @@ inBrowser('the connection of the page', () => {
     await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
   });
 
+  test('a line that could not be sent waits in its channel for a reader who has left', async () => {
+    const running = await startTestConsole({ channels: ['ops'] });
+    const { page } = await openPage(running);
+    const goOn = await holdRequests(page, '**/console/sayings');
+    await say(page, '/monitor list');
+    await page.getByRole('link', { name: 'ops' }).click();
+    await input(page, 'ops').waitFor();
+    await running.stop();
+    goOn();
+    await page.waitForFunction(() => sessionStorage.getItem('unsent lines'));
+    await eventuallyEquals(() => input(page, 'ops').inputValue(), '');
+    await page.getByRole('link', { name: 'general' }).click();
+    await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
+    await page.getByRole('alert').getByText("Can't reach Askwatch").waitFor();
+  });
+
   test('a line that could not be stored is sent again as the same interaction', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
@@ -111,25 +126,5 @@ inBrowser('the connection of the page', () => {
     await messages(page).getByText('No monitors').waitFor();
     expect(ids).toEqual([ids[0], ids[0], ids[0]]);
     expect(await page.getByRole('alert').count()).toBe(0);
-  });
-
-  test('a page survives a restart in the middle of an answer and shows its note', async () => {
-    const folder = await temporaryFolder();
-    const before = await startTestConsole({ folder });
-    before.provider.answerWith(['Half of ', 'it.']);
-    before.provider.holdChunks(1);
-    const { page } = await openPage(before);
-    await say(page, 'why?');
-    await thread(page).locator('.growing', { hasText: 'Half of' }).waitFor();
-    await before.stop();
-    await page.getByText('Connection lost').waitFor();
-    await startTestConsole({ folder, port: Number(new URL(before.url).port) });
-    await page.getByText('Live', { exact: true }).waitFor();
-    await thread(page).locator('.note').waitFor();
-    await thread(page).locator('.markdown:not(.growing)', { hasText: 'Half of' }).waitFor();
-    await page.getByRole('button', { name: 'Change name' }).getByText('Guest 1').waitFor();
-    await threadInput(page).fill('/askwatch help');
-    await threadInput(page).press('Enter');
-    await thread(page).locator('.card').waitFor();
   });
 });

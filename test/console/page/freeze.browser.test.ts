@@ -134,24 +134,6 @@ inBrowser('a text of others', () => {
     }
     expect(complaints).toEqual([]);
   });
-
-  test.each([
-    ['emphasis that is never closed', '**a_'],
-    ['quotes in quotes', '> '],
-    ['lists', '- a\n+ b\n'],
-  ])('a stream of %s blocks the page no longer than a screen of lines', async (_, text) => {
-    const running = await startTestConsole();
-    const { page, complaints } = await openPage(running);
-    const pieces = Array.from({ length: 58 }, () => text.repeat(1_000 / text.length));
-    running.provider.answerWith([...pieces, '\n\nThe end.'], { chunkMs: 20 });
-    const { longestMs, usualMs } = await comparedTasks(page, async () => {
-      await say(page, '/ask go on');
-      await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
-      await drawn(page);
-    });
-    expect(longestMs, `where ${usualMs} ms are usual`).toBeLessThan(2 * usualMs);
-    expect(complaints).toEqual([]);
-  });
 });
 
 inBrowser('an answer that cannot be set', () => {

@@ -136,7 +136,7 @@ inBrowser('the login in the browser', () => {
     await live(page).waitFor();
   });
 
-  test('a line sent after the session has ended leads to the login and back', async () => {
+  test('a line sent after the session has ended waits in the composer until the login', async () => {
     const { url, sessions, ...running } = await startTestConsole({ login });
     const { page, context } = await openTabs(url);
     await logIn(page);
@@ -146,8 +146,9 @@ inBrowser('the login in the browser', () => {
     await input(page).press('Enter');
     await logIn(page);
     await live(page).waitFor();
+    await page.getByText('Your session had ended').waitFor();
+    await eventuallyEquals(() => input(page).inputValue(), '/ask why');
     running.provider.answerWith('Because.');
-    await input(page).fill('/ask why');
     await input(page).press('Enter');
     await messages(page).getByText('1 reply').waitFor();
   });

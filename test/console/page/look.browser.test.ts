@@ -17,47 +17,6 @@ import { long } from '../../helpers/long.ts';
 const COLOURS = ['light', 'dark'] as const;
 
 inBrowser('how the page looks', () => {
-  test('the list of commands folds once the reader has used the chat', async () => {
-    const running = await startTestConsole();
-    const { page, complaints } = await openPage(running);
-    const commands = page.getByRole('region', { name: 'Commands' });
-    const one = commands.getByRole('button', { name: '/monitor list' });
-    await one.waitFor();
-    const other = await openTab(running.url);
-    await other.say('/monitor list');
-    await messages(page).locator('article').waitFor();
-    expect(await one.isVisible()).toBe(true);
-    await say(page, '/monitor list');
-    await one.waitFor({ state: 'hidden' });
-    await page.reload();
-    await page.getByText('Live', { exact: true }).waitFor();
-    await messages(page).getByText('by you').waitFor();
-    expect(await one.isVisible()).toBe(false);
-    await commands.getByRole('button', { name: 'Commands' }).press('Enter');
-    await one.waitFor();
-    expect(complaints).toEqual([]);
-  });
-
-  test('times less than two minutes apart have seconds', async () => {
-    const running = await startTestConsole();
-    const { page } = await openPage(running);
-    const startedMs = Date.parse('2026-01-02T03:04:05Z');
-    for (const lastedMs of [70_000, 7_000_000]) {
-      const facts = [
-        { label: 'Started', value: { atMs: startedMs } },
-        { label: 'Ended', value: { atMs: startedMs + lastedMs } },
-      ];
-      const parts = [{ kind: 'facts' as const, facts }];
-      const card = { tone: 'good' as const, title: `${lastedMs}`, parts };
-      await running.console.post({ channel: 'general', id: card.title, attempted: false, card });
-    }
-    const times = messages(page).locator('.card time');
-    await eventuallyEquals(() => times.count(), 4);
-    const texts = await times.allTextContents();
-    expect(texts.map((text) => /\d:\d\d:\d\d/.test(text))).toEqual([true, true, false, false]);
-    expect(texts[0]).toMatch(/:04:05/);
-  });
-
   test.each(long ? COLOURS : COLOURS.slice(0, 1))(
     'nothing scrolls sideways at 320 px in %s',
     async (colorScheme) => {

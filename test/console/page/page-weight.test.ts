@@ -30,8 +30,8 @@ test.each(pages)(
   },
 );
 
-test('what sets and colours answers and draws charts comes apart from the pages', () => {
-  expect(later).toEqual(['chart-library', 'colour-worker', 'markdown-worker']);
+test('the scripts that format and colour answers are loaded apart from the pages', () => {
+  expect(later).toEqual(['colour-worker', 'markdown-worker']);
   for (const name of later) expect(sentBytes(`${name}.js`)).toBeLessThan(MAX_LATER_BYTES);
 });
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import { messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage } from '../../helpers/console/open-playground.ts';
 import { ALERTING, lookedAt, startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -47,20 +47,6 @@ inBrowser('buttons in the browser', () => {
       page.evaluate(() => document.activeElement?.textContent === 'Snooze 1 h'),
     );
     await eventuallyEquals(() => thread(page).count(), 0);
-    expect(complaints).toEqual([]);
-  });
-
-  test('Ask why opens the thread with the question, and the answer grows there', async () => {
-    const { page, provider, complaints } = await openWithAlert();
-    provider.answerWith(['The **certificate** ', 'has expired.']);
-    const goOn = provider.holdChunks(1);
-    await messages(page).getByRole('button', { name: 'Ask why' }).click();
-    await thread(page).locator('.typed', { hasText: 'Why is this down' }).waitFor();
-    await thread(page).locator('.growing strong', { hasText: 'certificate' }).waitFor();
-    await eventually(() => threadInput(page).evaluate((area) => area === document.activeElement));
-    goOn();
-    await thread(page).locator('.markdown:not(.growing)', { hasText: 'has expired.' }).waitFor();
-    await messages(page).getByText('2 replies').waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -168,17 +168,6 @@ test('people have their newest names, and each channel is listed once', () => {
   expect(state.channels).toEqual(['general', 'ops']);
 });
 
-test('older messages come before the others until there are no more', () => {
-  const start = { ...snapshot(card('c', 'new', { atMs: 3 })), older: ['general', 'ops'] };
-  let state = applyEvent(emptyState, start);
-  state = withOlder(state, 'general', { messages: [card('b', 'old', { atMs: 2 })], more: true });
-  expect(state.older).toEqual(['general', 'ops']);
-  const last = { messages: [card('a', 'oldest'), card('b', 'old', { atMs: 2 })], more: false };
-  state = withOlder(state, 'general', last);
-  expect(state.messages.map(({ message }) => message.id)).toEqual(['a', 'b', 'c']);
-  expect(state.older).toEqual(['ops']);
-});
-
 test('a deleted message disappears, and a snapshot makes the thread stale', () => {
   const state = applyEvent(applyEvent(emptyState, snapshot(card('x', 'one'))), {
     kind: 'removed',

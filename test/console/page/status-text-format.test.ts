@@ -1,16 +1,12 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { needSeconds } from '../../../src/console/page/shared/is-short.ts';
 import { DAYS, daysOf, kindOf } from '../../../src/console/page/status/days.ts';
-import { conditionsOf, filtered } from '../../../src/console/page/status/filter.ts';
 import {
   daysText,
-  dayText,
   headlineOf,
   uptimeFigures,
   watchedText,
 } from '../../../src/console/page/status/text-format.ts';
-import { heldOrder } from '../../../src/console/page/status/use-held-order.ts';
 import {
   STATUS_DAYS,
   type StatusMonitor,
@@ -70,45 +66,6 @@ describe('the days of a monitor', () => {
       /^Data for 2 of 90 days, down on 1\. Last: .*25 % up, down for 3 seconds\.$/,
     );
     expect(DAYS).toBe(STATUS_DAYS);
-  });
-
-  test('a day with a short outage never reads 100 %', () => {
-    const words = dayText({ atMs: 0, upMs: DAY_MS - 1, downMs: 1 });
-    expect(words).toContain('99.99 % up, down for 1 second');
-  });
-});
-
-describe('the list', () => {
-  const ids = fc.uniqueArray(fc.constantFrom(...'abcdefghij'));
-
-  test('the held order contains every row once and keeps known rows in place', () => {
-    fc.assert(
-      fc.property(ids, ids, (before, now) => {
-        const held = heldOrder(before, now);
-        expect([...held].sort()).toEqual([...now].sort());
-        const known = held.filter((id) => before.includes(id));
-        expect(known).toEqual(before.filter((id) => now.includes(id)));
-      }),
-    );
-  });
-
-  test('the list is filtered by words of the name or the target, and by status', () => {
-    const all = [
-      monitor('1', 'DOWN', { name: 'Shop' }),
-      monitor('2', 'UP', { name: 'Search', target: 'https://shop.example' }),
-      monitor('3', 'odd', { name: 'Mail' }),
-    ];
-    const found = (text: string, condition?: 'down' | 'up') =>
-      filtered(all, { text, condition }).map(({ id }) => id);
-    expect(found('')).toEqual(['1', '2', '3']);
-    expect(found(' sHOp ')).toEqual(['1', '2']);
-    expect(found('search shop')).toEqual(['2']);
-    expect(found('shop', 'down')).toEqual(['1']);
-    expect(found('', 'down')).toEqual(['1', '3']);
-    expect(conditionsOf(all)).toEqual([
-      { condition: 'down', count: 2 },
-      { condition: 'up', count: 1 },
-    ]);
   });
 });
 

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { RootMessage } from '../../../src/console/shared/api-types.ts';
 import type { Collection } from '../../../src/store/store.ts';
 import { cardOf, receivedReplies } from '../../helpers/console/messages.ts';
@@ -96,33 +94,4 @@ test('a card keeps its web link over a restart, and notifies nobody', async () =
   await stop();
   const after = await startTestConsole({ folder });
   expect((await listedAt(after.url)).map(cardOf)).toEqual(shown);
-});
-
-test('anyone who opens the console may manage it, by words and by a button', async () => {
-  const { url, console, bot: real } = await startTestConsole();
-  const heard: Invocation[] = [];
-  const bot: Bot = {
-    ...real,
-    dispatch(invocation, onStored) {
-      heard.push(invocation);
-      return real.dispatch(invocation, onStored);
-    },
-  };
-  await console.start(bot);
-  const actions = [{ label: 'Help', command: 'askwatch help', values: {} }];
-  await console.post({ ...post, card: { ...ALERT, actions } });
-  const tab = await openTab(url);
-  await tab.say('/askwatch help');
-  const [alert] = await listedAt(url);
-  await tab.press(alert, 'Help');
-  await tab.say('/ask why?');
-  for (const over of ['place', 'shared'] as const) {
-    const may = await Promise.all(heard.map(({ person }) => person.mayManage?.(over)));
-    expect(may).toEqual([true, true, true]);
-  }
-  expect((await listedAt(url)).at(-1)?.author).toEqual({
-    kind: 'person',
-    id: expect.stringMatching(/^u/),
-    name: 'Guest 1',
-  });
 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { Message, type RootMessage } from '../../../src/console/shared/api-types.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
-import { textOf } from '../../helpers/bot.ts';
 import {
   answerOf,
   ask,
@@ -12,9 +11,7 @@ import {
 import {
   listedAt,
   openTab,
-  postPress,
   repliesOf,
-  saying,
   startTestConsole,
   type Tab,
   type TestConsole,
@@ -33,38 +30,6 @@ const privateAnswer = (tab: Tab) =>
   eventually(() =>
     privateMessages(tab).find(({ body }) => body.kind === 'answer' && !body.growing),
   );
-
-const privateCard = async (tab: Tab): Promise<string> => {
-  const { body } = await eventually(() =>
-    privateMessages(tab).find((one) => one.body.kind === 'card'),
-  );
-  return body.kind === 'card' ? textOf(body.card) : '';
-};
-
-test('a growing answer has a Stop button in every tab, and its note names the person who pressed it', async () => {
-  const { url, provider } = await startTestConsole();
-  provider.answerWith(['one ', 'two '], { chunkMs: 1 });
-  provider.failWith({ kind: 'stall', afterChunks: 2 });
-  const [mine, other] = [await openTab(url), await openTab(url)];
-  const thread = await ask(mine, '/ask count');
-  const growing = await eventually(async () => {
-    const [reply] = await repliesOf(url, thread);
-    return reply && answerOf(reply).text === 'one two ' && reply;
-  });
-  expect(labelsOf(growing)).toEqual(['Stop']);
-  const begun = other.heard.find((event) => event.kind === 'reply');
-  expect(begun?.kind === 'reply' && labelsOf(begun.reply)).toEqual(['Stop']);
-
-  expect(await other.press(growing, 'Stop', { thread })).toEqual({ shown: 'nothing' });
-  const stopped = await wholeAnswer(url, thread, 1);
-  expect(answerOf(stopped)).toMatchObject({
-    text: 'one two ',
-    note: 'Stopped by Guest 2 at the web console.',
-  });
-  expect(labelsOf(stopped)).toEqual(['Try again']);
-  await mine.press(growing, 'Stop', { thread });
-  expect(await privateCard(mine)).toContain('This answer has already ended.');
-});
 
 test('Regenerate answers again in the thread, which then forgets the first answer', async () => {
   const running = await startTestConsole();
@@ -129,17 +94,6 @@ test('Share shows a private answer with its question in the channel, and its thr
   expect(lastMessages(running)).toEqual(['why?', 'Quietly.', 'and then?']);
   await mine.press(quiet, 'Share');
   expect(await listedAt(url)).toHaveLength(1);
-});
-
-test('a press in a deleted thread is refused with a sentence', async () => {
-  const { url } = await startTestConsole();
-  const { text: _, ...from } = saying('');
-  const press = { ...from, message: 'a1', private: true, action: 'answer share?answer=x' };
-  const response = await postPress(url, { ...press, thread: 'qnone' });
-  expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({
-    error: { message: expect.stringContaining('was deleted') },
-  });
 });
 
 test('an answer cut by a kill gets its end after the restart, and can be tried again', async () => {

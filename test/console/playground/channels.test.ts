@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest';
 import type {
   ConsoleEvent,
-  ListedMessage,
   OlderMessages,
   RootMessage,
 } from '../../../src/console/shared/api-types.ts';
 import {
-  ALERTING,
-  lookedAt,
   openTab,
   snapshotOf,
   startTestConsole,
@@ -17,12 +14,6 @@ import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const create = (tab: Tab, name: string) => tab.tell('channels', { name });
-
-const heardIn = (tab: Tab): ListedMessage[] =>
-  tab.heard.flatMap((event) => (event.kind === 'message' ? [event.listed] : []));
-
-const titleOf = ({ message: { body } }: ListedMessage) =>
-  body.kind === 'card' ? body.card.title : '';
 
 function stored(channel: string, count: number, fromMs = 0): RootMessage[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -87,23 +78,6 @@ test('a channel does not accept a line for a thread of another channel', async (
   const { thread } = await console.post({ channel: 'ops', card, id: 'a', attempted: false });
   const tab = await openTab(url);
   await expect(tab.say('/monitor list', { thread })).rejects.toThrow('404');
-});
-
-test('alerts go to the channel that ALERT_CHANNELS names, and only there', async () => {
-  const { url, service } = await startTestConsole({
-    channels: ['ops', 'Not A Channel'],
-    settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'ops' }] },
-  });
-  const tab = await openTab(url);
-  expect((await snapshotOf(tab)).channels).toEqual(['general', 'ops']);
-  const shop = service.add({ name: 'Shop' });
-  await lookedAt(service);
-  service.setStatus(shop.id, 'DOWN');
-  const alert = await eventually(() =>
-    heardIn(tab).find((one) => /Shop is down/.test(titleOf(one))),
-  );
-  expect(alert.channel).toBe('ops');
-  expect(heardIn(tab).map(({ channel }) => channel)).not.toContain('general');
 });
 
 test('older messages come in pages, for each channel separately', async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { encodeAction } from '../../../src/bot/shared/card.ts';
 import type { Interrupted } from '../../../src/bot/shared/invocation.ts';
 import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
 import {
@@ -11,7 +10,6 @@ import {
   startTestConsole,
   type TestConsole,
 } from '../../helpers/console/test-console.ts';
-import { eventually } from '../../helpers/eventually.ts';
 
 const ID = randomUUID();
 const THREAD = `q${ID}`;
@@ -87,14 +85,6 @@ test('the note is a message for the asker if nothing was shown', async () => {
   expect(asked).toEqual([`a${ID}`]);
 });
 
-test('the note is the reply in the thread of the interrupted question', async () => {
-  const running = await startTestConsole({ stored: left() });
-  await end(running, { invocation: `console:${randomUUID()}`, thread: THREAD });
-  expect(await repliesOf(running.url, THREAD)).toMatchObject([ended('')]);
-  const gone = end(running, { thread: 'qnone' });
-  await expect(gone).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
-});
-
 test.each([undefined, THREAD])(
   'only the asker sees a private note, also in a page that reconnects later; thread %s',
   async (thread) => {
@@ -113,24 +103,3 @@ test.each([undefined, THREAD])(
     expect(JSON.stringify(await running.messages.list())).not.toContain('interrupted');
   },
 );
-
-test('a repeat of an interrupted request has no effect and leads to the note', async () => {
-  const running = await startTestConsole({
-    wrapBot: (bot) => ({
-      ...bot,
-      async dispatch(_invocation, onStored) {
-        onStored?.();
-        return { kind: 'nothing' };
-      },
-    }),
-  });
-  const tab = await openTab(running.url);
-  expect(await tab.say('/ask why?', { id: ID })).toEqual({ shown: 'nothing' });
-  await end(running);
-  expect(await tab.say('/ask why?', { id: ID })).toEqual({ shown: 'channel', message: `a${ID}` });
-  const [told] = await listedAt(running.url);
-  const press = { id: randomUUID(), channel: 'general', message: told?.id ?? '' };
-  const response = await tab.tell('presses', { ...press, action: encodeAction(AGAIN) });
-  expect(response.status).toBe(200);
-  await eventually(() => tab.heard.some(({ kind }) => kind === 'message'));
-});

@@ -1,12 +1,7 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import {
-  openTab,
-  snapshotOf,
-  startTestConsole,
-  type TestConsole,
-} from '../../helpers/console/test-console.ts';
+import { openTab, startTestConsole, type TestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const card = (title: string): Card => ({ tone: 'info', title, parts: [] });
@@ -20,20 +15,6 @@ test('the event stream asks a proxy such as nginx not to buffer it', async () =>
   const { headers } = await fetch(`${url}/console/events`, { signal: abort.signal });
   abort.abort();
   expect(headers.get('x-accel-buffering')).toBe('no');
-});
-
-test('the event stream begins with a snapshot, also after a lost connection', async () => {
-  const started = await startTestConsole();
-  const first = await openTab(started.url);
-  await eventually(() => first.heard.length === 1);
-  expect(first.heard[0]?.kind).toBe('snapshot');
-  await postTo(started, 'one');
-  await eventually(() => first.heard.length === 2);
-  first.close();
-  await postTo(started, 'two');
-  const again = await openTab(started.url, { cookie: first.cookie });
-  const { messages } = await snapshotOf(again);
-  expect(JSON.stringify(messages)).toMatch(/one.*two/);
 });
 
 test('a browser that does not read is cut off, and the others continue', async () => {

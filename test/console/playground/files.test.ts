@@ -4,7 +4,6 @@ import {
   filesCollection,
   piecesCollection,
 } from '../../../src/console/playground/files.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import {
   openTab,
@@ -17,9 +16,9 @@ import { png } from '../../helpers/files/made-pictures.ts';
 import { partsSaid, SEES } from '../../helpers/files/sending-bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const PICTURE = png();
-const SHOWN = `data:image/png;base64,${PICTURE.toString('base64')}`;
 
 const startSeeing = async () =>
   await startTestConsole({
@@ -48,37 +47,6 @@ const sayWith = async (tab: Tab, text: string, files: string[], more: object = {
 const isOver = async (url: string, root: string, answers: number) =>
   (await repliesOf(url, root)).filter(({ body }) => body.kind === 'answer' && !body.growing)
     .length === answers;
-
-test('the model gets the sent files, and everyone the message with them', async () => {
-  const { url, provider, messages } = await startSeeing();
-  const tab = await openTab(url);
-  const { body: picture } = await attach(tab, 'screen.png', PICTURE);
-  expect(picture).toEqual({ id: expect.any(String), name: 'screen.png', picture: true });
-  const { body: log } = await attach(tab, 'app.log', Buffer.from('line 1'));
-  const { id } = await sayWith(tab, 'what is wrong?', [picture.id, log.id]);
-  await eventually(() => isOver(url, `q${id}`, 1));
-  expect(partsSaid(provider.calls[0] as never)[0]).toEqual([
-    'what is wrong?',
-    expect.stringContaining('Image “screen.png”'),
-    SHOWN,
-    expect.stringContaining('line 1'),
-  ]);
-  expect((await messages.get(`q${id}`))?.message.body).toEqual({
-    kind: 'text',
-    text: 'what is wrong?',
-    files: [picture, { id: log.id, name: 'app.log', picture: false }],
-  });
-});
-
-test('files without words become the question what is in them', async () => {
-  const { url, provider } = await startSeeing();
-  const tab = await openTab(url);
-  const { body } = await attach(tab, 'screen.png', PICTURE);
-  const { id } = await sayWith(tab, '', [body.id]);
-  await eventually(() => isOver(url, `q${id}`, 1));
-  expect(partsSaid(provider.calls[0] as never)[0]?.[0]).toBe('What is in this?');
-  expect((await sayWith(tab, '  ', [])).status).toBe(400);
-});
 
 test('the server shows an image inline and has any other file downloaded', async () => {
   const { url } = await startSeeing();
@@ -155,7 +123,7 @@ test('a file of someone else, of another channel or that does not exist cannot b
 
 async function openFiles() {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const index = store.collection(filesCollection);
   const pieces = store.collection(piecesCollection);
   const files = new ConsoleFiles(index, pieces);
@@ -230,7 +198,7 @@ test('old files are removed when the console starts', async () => {
   const { body } = await attach(await openTab(first.url), 'a.txt', Buffer.from('text'));
   await first.stop();
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   const index = store.collection(filesCollection);
   await index.update('files', (all) => ({
     files: (all?.files ?? []).map((one) => ({ ...one, atMs: one.atMs - 2 * 3_600_000 })),

@@ -149,22 +149,3 @@ test('the server offers monitors by id, filters by name, and models', async () =
   expect(await offered(url, 'question', '')).toEqual([]);
   expect(await offered(url, '__proto__', '')).toEqual([]);
 });
-
-test('the server offers twenty values at most, each once and cut to a size', async () => {
-  const { url, service } = await startTestConsole();
-  for (let index = 0; index < 30; index++) service.add({ name: `Shop ${index}` });
-  for (const _ of [1, 2]) service.add({ name: 'Same' });
-  service.add({ name: 'x'.repeat(5_000) });
-  const list = await eventually(async () => {
-    const found = await offered(url, 'monitor', 'shop ');
-    return found.length > 0 && found;
-  });
-  expect(list).toHaveLength(20);
-  expect(await offered(url, 'filter', 'same')).toHaveLength(1);
-  expect(await offered(url, 'filter', 'xxx')).toEqual([]);
-  const [long] = await offered(url, 'monitor', 'xxx');
-  expect(long?.label.length).toBe(300);
-  expect((await fetch(`${url}/console/suggestions?input=${'x'.repeat(51)}&typed=`)).status).toBe(
-    400,
-  );
-});

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import type { ListedMessage, Message } from '../../../src/console/shared/api-types.ts';
-import { labelsOf, receivedReplies } from '../../helpers/console/messages.ts';
+import type { Message } from '../../../src/console/shared/api-types.ts';
 import {
   ALERTING,
   actionOf,
@@ -12,7 +11,6 @@ import {
   postPress,
   repliesOf,
   startTestConsole,
-  type Tab,
 } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -37,35 +35,6 @@ async function startWithAlert() {
 function pressOf(message: Message, action: string): Record<string, unknown> {
   return { id: randomUUID(), channel: 'general', message: message.id, action };
 }
-
-/** The newest version of a message that this tab received. */
-function shownIn(tab: Tab, id: string): Message | undefined {
-  return tab.heard
-    .flatMap((event): ListedMessage[] => {
-      if (event.kind === 'snapshot') return event.messages;
-      return event.kind === 'message' ? [event.listed] : [];
-    })
-    .map(({ message }) => message)
-    .findLast((message) => message.id === id);
-}
-
-test('a press of Check now is answered in the thread for its person alone, and stored nowhere', async () => {
-  const { url, alert } = await startWithAlert();
-  const [mine, other] = [await openTab(url), await openTab(url)];
-  const said = await mine.press(alert, 'Check now');
-  expect(said).toEqual({ shown: 'thread', message: alert.id });
-  const [found] = await eventually(() => receivedReplies(mine).length > 0 && receivedReplies(mine));
-  expect(found).toMatchObject({ private: true, command: 'Check now' });
-  expect(mine.heard.at(-1)).toMatchObject({ kind: 'reply', root: alert.id });
-  // Everyone gets this later change.
-  await mine.press(alert, 'Acknowledge');
-  await eventually(() => {
-    const shown = shownIn(other, alert.id);
-    return shown && !labelsOf(shown).includes('Acknowledge');
-  });
-  expect(receivedReplies(other)).toEqual([]);
-  expect(await repliesOf(url, alert.id)).toEqual([]);
-});
 
 test('a press on a card in a thread is answered in that thread', async () => {
   const { url, console, messages } = await startTestConsole();

@@ -1,21 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Bot } from '../../../src/bot/platform.ts';
-import { textCard } from '../../../src/bot/shared/card.ts';
-import { inPlace } from '../../../src/bot/shared/invocation.ts';
-import {
-  applyEvent,
-  emptyState,
-  withOpenedThread,
-} from '../../../src/console/page/playground/state.ts';
+import { applyEvent, emptyState } from '../../../src/console/page/playground/state.ts';
 import { historyCollection } from '../../../src/console/playground/history.ts';
-import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { RootMessage } from '../../../src/console/shared/api-types.ts';
 import type { Collection } from '../../../src/store/store.ts';
-import { textOf } from '../../helpers/bot.ts';
-import { startGiving } from '../../helpers/console/giving-console.ts';
 import {
   cardOf,
-  labelsOf,
   privateMessages,
   receivedReplies,
   titleOf,
@@ -32,7 +21,7 @@ import {
 } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const ASKED = 'Watch example.com?';
 const DONE = 'Now watching example.com';
@@ -57,60 +46,6 @@ const shownIn = ({ heard }: Tab) => heard.reduce(applyEvent, emptyState).message
 
 const privateCards = (tab: Tab) => privateMessages(tab).filter(({ body }) => body.kind === 'card');
 
-test('a proposal is shown below its answer to everyone, and its confirmation replaces it', async () => {
-  const { url, service } = await startProposing();
-  const [mine, other] = [await openTab(url), await openTab(url)];
-  const thread = await ask(mine, url);
-  const [answer, card] = await repliesOf(url, thread);
-  expect(answer?.body).toMatchObject({
-    kind: 'answer',
-    growing: false,
-    text: 'It waits for you.',
-  });
-  expect(cardOf(card).title).toBe(ASKED);
-  expect(labelsOf(card)).toEqual(['Watch', 'Cancel']);
-  expect(card).toMatchObject({ author: { kind: 'askwatch' } });
-  expect(service.monitors).toEqual([]);
-
-  expect(await mine.press(card, 'Watch', { thread })).toEqual({ shown: 'nothing' });
-  const [, decided, ...more] = await repliesOf(url, thread);
-  expect(more).toEqual([]);
-  const { body: _, ...frame } = card as Message;
-  expect(decided).toMatchObject({ ...frame, changedAtMs: expect.any(Number) });
-  expect(cardOf(decided)).toMatchObject({
-    title: DONE,
-    footer: 'Confirmed by Guest 1 at the web console',
-  });
-  expect(labelsOf(decided)).toEqual([]);
-  expect(service.monitors.map(({ target }) => target)).toEqual(['https://example.com']);
-  await eventually(() => receivedReplies(other).some((reply) => titleOf(reply) === DONE));
-  const { thread: shown } = receivedReplies(other).reduce(
-    (state, reply) => applyEvent(state, { kind: 'reply', root: thread, reply }),
-    withOpenedThread(
-      { ...emptyState, thread: { root: thread, status: 'loading', replies: [], pending: [] } },
-      thread,
-      [],
-    ),
-  );
-  expect(shown?.replies.map(titleOf)).toEqual(['answer', DONE]);
-  expect(privateCards(mine)).toEqual([]);
-});
-
-test('a press by another person leaves the proposal and tells them so in private', async () => {
-  const { url, service } = await startProposing();
-  const [mine, other] = [await openTab(url), await openTab(url)];
-  const thread = await ask(mine, url);
-  const replies = await repliesOf(url, thread);
-  await other.press(replies[1], 'Watch', { thread });
-  const [told] = await eventually(() => privateCards(other).length > 0 && privateCards(other));
-  expect(textOf(cardOf(told))).toContain('Only the person who asked for this can decide.');
-  expect(await repliesOf(url, thread)).toEqual(replies);
-  expect(service.monitors).toEqual([]);
-  await mine.press(replies[1], 'Watch', { thread });
-  expect(service.monitors).toHaveLength(1);
-  expect(privateCards(mine)).toEqual([]);
-});
-
 test('a decision replaces only the message that has the button', async () => {
   const { url, messages } = await startProposing();
   const tab = await openTab(url);
@@ -128,29 +63,6 @@ test('a decision replaces only the message that has the button', async () => {
   expect(replies.slice(0, 2)).toEqual([answer, card]);
   expect(replies.slice(2).map(titleOf)).toEqual([DONE]);
   expect((await messages.get(thread))?.message.body).toMatchObject({ text: 'watch it' });
-});
-
-test('a card at the top of a channel is replaced by the result of a press', async () => {
-  const action = { label: 'Watch', command: 'proposal confirm', values: { proposal: 'p1' } };
-  const asked = { ...textCard('info', ASKED, ''), actions: [action] };
-  const wrapBot = (bot: Bot): Bot => ({
-    ...bot,
-    async dispatch(invocation, onStored) {
-      await bot.dispatch(invocation, onStored);
-      return inPlace(textCard('good', DONE, ''), false);
-    },
-  });
-  const { url, console } = await startTestConsole({ wrapBot });
-  const tab = await openTab(url);
-  await console.post({ channel: 'general', card: asked, id: 'one', attempted: false });
-  const [posted] = await listedAt(url);
-  expect(await tab.press(posted, 'Watch')).toEqual({ shown: 'nothing' });
-  await eventually(() => shownIn(tab).some(({ message }) => titleOf(message) === DONE));
-  const [decided, ...more] = await listedAt(url);
-  expect(more).toEqual([]);
-  expect(decided).toMatchObject({ id: posted?.id, atMs: posted?.atMs });
-  expect(decided?.changedAtMs).toBeGreaterThan(0);
-  expect(await repliesOf(url, posted?.id ?? '')).toEqual([]);
 });
 
 test('a private proposal is shown to its asker alone and decided there', async () => {
@@ -185,7 +97,7 @@ test('a private proposal is shown to its asker alone and decided there', async (
 /** A store that fails to store a card, before or after it has stored it. */
 async function breakableStore() {
   const { log } = recordingLog();
-  const store = sharedStore(await openLowdbStore({ folder: await temporaryFolder(), log }));
+  const store = sharedStore(await openTestStore({ log }));
   onTestFinished(() => store.close());
   const messages: Collection<RootMessage> = store.collection(historyCollection);
   const { update } = messages;
@@ -214,18 +126,3 @@ test.each(['before', 'after'] as const)(
     expect(failing).toEqual([]);
   },
 );
-
-test('an answer ends once its cards are stored', async () => {
-  const { url, give, hooks, messages } = await startGiving();
-  const tab = await openTab(url);
-  const said = await tab.say('/ask why?');
-  const cards = ['One?', 'Two?'].map((title) => textCard('info', title, ''));
-  const shown: string[][] = [];
-  hooks.onEnded = async () => {
-    const root = await messages.get(said.shown === 'thread' ? said.message : '');
-    shown.push(root?.replies.map(titleOf) ?? []);
-  };
-  give({ kind: 'text', text: 'So.' }, { kind: 'end', footer: '', cards });
-  await eventually(() => shown.length > 0);
-  expect(shown).toEqual([['answer', 'One?', 'Two?']]);
-});

@@ -2,10 +2,9 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { AnswerStep } from '../../../src/bot/shared/invocation.ts';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { startGiving } from '../../helpers/console/giving-console.ts';
 import { thread } from '../../helpers/console/open-page.ts';
-import { openPage, say, sidewaysPx } from '../../helpers/console/open-playground.ts';
+import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 const URL = 'https://status.example/shop';
@@ -47,37 +46,4 @@ inBrowser('what is looked at for an answer, in the browser', () => {
     expect(await Promise.all(attributes)).toEqual([URL, '_blank', 'noopener noreferrer']);
     expect(complaints).toEqual([]);
   });
-
-  test.each(['light', 'dark'] as const)(
-    'hostile look-ups are plain letters and scroll nothing sideways at 320 px in %s',
-    async (colorScheme) => {
-      const { give, ...at } = await startGiving();
-      const { page, complaints } = await openPage(at, {
-        colorScheme,
-        viewport: { width: 320, height: 640 },
-      });
-      await say(page, '/ask why?');
-      await thread(page).getByText('Askwatch is thinking').waitFor();
-      const long = `${'x'.repeat(300)} ${ATTACKS}`.slice(0, 900);
-      give(running(long));
-      await thread(page).locator('.thinking', { hasText: 'Looking up xxx' }).waitFor();
-      expect(await sidewaysPx(page)).toBe(0);
-      give({ kind: 'text', text: 'So.' });
-      await thread(page).locator('.running', { hasText: 'Looking up xxx' }).waitFor();
-      expect(await sidewaysPx(page)).toBe(0);
-      const javascript = over('script', { url: 'javascript:window.hacked=1' });
-      give(over(long, { found: long, url: URL }), javascript, {
-        kind: 'end',
-        footer: 'test-model',
-      });
-      await eventuallyEquals(
-        () => lines(page),
-        [`Looked up ${long} (${long}) · script`, 'test-model'],
-      );
-      expect(await sidewaysPx(page)).toBe(0);
-      expect(await thread(page).locator('.footer a').count()).toBe(1);
-      expect(await page.evaluate('window.hacked')).toBeUndefined();
-      expect(complaints).toEqual([]);
-    },
-  );
 });

@@ -8,7 +8,6 @@ import { isPlaygroundPath } from '../../../src/console/playground/paths.ts';
 import type { RootMessage } from '../../../src/console/shared/api-types.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { LeaseLostError } from '../../../src/store/errors.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { sharedStore } from '../../helpers/console/shared-store.ts';
 import {
@@ -22,7 +21,7 @@ import {
 } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const card = (title: string) => textCard('info', title, '');
 const post = (title: string) => ({ channel: 'general', card: card(title), id: title });
@@ -30,7 +29,7 @@ const post = (title: string) => ({ channel: 'general', card: card(title), id: ti
 /** A console without a playground, and its routes. */
 async function startServed() {
   const { log } = recordingLog();
-  const store = sharedStore(await openLowdbStore({ folder: await temporaryFolder(), log }));
+  const store = sharedStore(await openTestStore({ log }));
   const kit = await createServer({ log, version: '0.0.0' });
   const routes: Array<{ method: string; url: string }> = [];
   kit.server.addHook('onRoute', ({ method, url }) => {

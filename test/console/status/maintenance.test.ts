@@ -59,13 +59,6 @@ describe('maintenance on the status page', () => {
     await eventually(() => reader.report().maintenance === undefined);
   });
 
-  test('maintenance after more than a week is not listed', async () => {
-    const { plan, url, key } = await start();
-    await plan({ starts_at: utc(8 * 24 * HOUR_MS), ends_at: utc(9 * 24 * HOUR_MS) });
-    const status = await startStatus({ url, apiKey: key });
-    expect((await reportAt(status.url)).maintenance).toBeUndefined();
-  });
-
   test('a public page hides the reason of maintenance', async () => {
     const { plan, url, key } = await start();
     await plan({ starts_at: utc(HOUR_MS), ends_at: utc(2 * HOUR_MS), reason: 'SECRETWINDOW' });

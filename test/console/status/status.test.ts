@@ -4,7 +4,6 @@ import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { readStatus, reportAt, startStatus } from '../../helpers/console/test-status.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { startService } from '../../helpers/monitoring/service.ts';
 
 async function bareService() {
   return await startMonitoringService({ limit: false });
@@ -131,20 +130,5 @@ describe('the status page over a service of the contract alone', () => {
     expect(report).toMatchObject({ overall: 'unknown', monitors: [] });
     expect(report.notice).toContain("isn't responding");
     await service.close();
-  });
-});
-
-describe('the status page over the embedded service', () => {
-  test('the report shows a monitor of the real service', async () => {
-    const service = await startService();
-    await service.create({ name: 'Shop', target: `${service.url}/healthz`, check_type: 'HTTP' });
-    await service.create({ name: 'Zebra', target: 'job', check_type: 'HEARTBEAT' });
-    const { url } = await startStatus({ url: service.url, apiKey: service.key }, { pollMs: 1_000 });
-    await eventually(async () => (await reportAt(url)).monitors[1]?.last_checked_at);
-    const report = await reportAt(url);
-    const [job, shop] = report.monitors;
-    expect(report).toMatchObject({ overall: 'up', monitors: [{}, { name: 'Shop', status: 'UP' }] });
-    expect(shop).not.toHaveProperty('waiting_for_first_ping');
-    expect(job).toMatchObject({ name: 'Zebra', status: 'PENDING', waiting_for_first_ping: true });
   });
 });

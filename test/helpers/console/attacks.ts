@@ -1,4 +1,4 @@
-/** What a hostile text tries: each sets `window.hacked` or asks an address when it gets its way. */
+/** Hostile texts: each sets `window.hacked` or sends a request if it succeeds. */
 export const ATTACKS = [
   '<img src=x onerror="window.hacked=1">',
   '<script>window.hacked=1</script>',

@@ -1,12 +1,11 @@
 import { onTestFinished } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
-import type { Answer, AnswerPart } from '../../../src/bot/shared/invocation.ts';
+import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import { startTestConsole } from './test-console.ts';
 
-/** A console whose answers consist of the parts passed to `give`. `hooks.onEnded` is called at the end of each answer. */
+/** A console whose answers consist of the parts passed to `give`. */
 export async function startGiving() {
   const given: AnswerPart[] = [];
-  const hooks = { onEnded: async () => {} };
   let wake = () => {};
 
   async function* stream(): AsyncGenerator<AnswerPart> {
@@ -25,12 +24,7 @@ export async function startGiving() {
     ...bot,
     async dispatch(...args) {
       const reply = await bot.dispatch(...args);
-      if (reply.kind !== 'answer') return reply;
-      async function ended() {
-        await hooks.onEnded();
-        await (reply as Answer).ended();
-      }
-      return { ...reply, stream, ended };
+      return reply.kind === 'answer' ? { ...reply, stream } : reply;
     },
   });
   function give(...parts: AnswerPart[]) {
@@ -41,5 +35,5 @@ export async function startGiving() {
   const running = await startTestConsole({ wrapBot });
   // Otherwise a stop would wait for the answer.
   onTestFinished(() => give({ kind: 'end', footer: '' }));
-  return { ...running, hooks, give };
+  return { ...running, give };
 }

@@ -26,7 +26,7 @@ export async function tabTo(page: Page, one: Locator, key = 'Tab') {
   throw new Error(`The key ${key} does not lead to ${one}.`);
 }
 
-/** Pixels by which the page, or a scrolling part of it, is too wide. */
+/** By how many pixels the page or a scrolling part is too wide. */
 export const sidewaysPx = (page: Page) =>
   page.evaluate(() =>
     Math.max(

@@ -1,6 +1,6 @@
 import type { Collection, CollectionDeclaration, Store } from '../../../src/store/store.ts';
 
-/** The store, which gives each of its collections to whoever asks: a console and the test that looks into it. */
+/** Shares each collection between a console and the test that reads or breaks it. */
 export function sharedStore(store: Store): Store {
   const given = new Map<string, unknown>();
   return {

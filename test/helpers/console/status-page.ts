@@ -3,9 +3,8 @@ import { onTestFinished } from 'vitest';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import { createConsole } from '../../../src/console/console.ts';
 import { createServer } from '../../../src/http/server.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../recording-log.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { type OpenOptions, openPageIn } from './open-page.ts';
 import { BUILT_PAGE, NO_FACTS } from './test-console.ts';
 
@@ -15,7 +14,7 @@ export async function startStatusPage(
   { pollMs = 200 }: { pollMs?: number } = {},
 ): Promise<{ url: string }> {
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = await openTestStore({ log });
   const kit = await createServer({ log, version: '0.0.0' });
   const monitoring = () =>
     createMonitoringClient({ baseUrl: service.url, apiKey: service.key, log });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import OpenAI from 'openai';
 import { onTestFinished } from 'vitest';
+import { accountIntakes } from '../../../src/app/features/account-intakes.ts';
 import { createLog } from '../../../src/app/log.ts';
 import { platforms } from '../../../src/app/platforms.ts';
 import { createCatalog } from '../../../src/bot/ask/catalog.ts';
@@ -17,11 +18,11 @@ import { createGateway } from '../../../src/gateway/gateway.ts';
 import { openKeys } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { startTestBot } from '../bot.ts';
 import { NO_OLLAMA } from '../gateway/running-gateway.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { sharedStore } from './shared-store.ts';
 import { BUILT_PAGE } from './test-console.ts';
 
@@ -44,7 +45,7 @@ export async function startTestAccount(
   const folder = await temporaryFolder();
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
-  const store = sharedStore(await openLowdbStore({ folder, log }));
+  const store = sharedStore(await openTestStore({ folder, log }));
   const kit = await createServer({ log, version: '0.0.0' });
   const keys = {
     gateway: await openKeys(store, 'gateway'),
@@ -65,7 +66,7 @@ export async function startTestAccount(
   });
   const intakes = await createIntakes(store);
   const account: AccountServices = {
-    intakes: { intakes, addressFor: () => 'https://askwatch.example' },
+    intakes: { manage: accountIntakes(intakes), addressFor: () => 'https://askwatch.example' },
     keys: {
       ...(runs('gateway') && { gateway: keys.gateway }),
       ...(runs('monitoring') && { monitoring: keys.monitoring }),
@@ -90,7 +91,7 @@ export async function startTestAccount(
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
   const own = { url, apiKey: keys.gateway.createTransient('bot') };
   const asked = asksElsewhere ? provider : { ...provider, ...own };
-  const client = createGatewayClient({ baseUrl: asked.url, apiKey: asked.apiKey, stallMs: 45_000 });
+  const client = createGatewayClient({ baseUrl: asked.url, apiKey: asked.apiKey });
   const catalog = createCatalog({ gateway: client, log });
   const { bot, usageLog, say, stop } = await startTestBot({
     ...{ store, provider: asked, intakes },

@@ -19,20 +19,19 @@ import type {
 } from '../../../src/console/shared/api-types.ts';
 import type { StatusOptions } from '../../../src/console/status/status.ts';
 import { createServer } from '../../../src/http/server.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import type { ModelProvider } from '../../fakes/model-provider.ts';
 import type { MonitoringService } from '../../fakes/monitoring-service.ts';
 import { startTestBot, type TestBot } from '../bot.ts';
 import { eventually } from '../eventually.ts';
 import { recordingLog } from '../recording-log.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { sharedStore } from './shared-store.ts';
 
-/** Where `the build` has put the page. */
+/** The built pages. */
 export const BUILT_PAGE = new URL('../../../dist/console/page/', import.meta.url);
 
-/** For who is told of alerts: the bot looks at the monitors all the time, not just now and then. */
+/** For tests of alerts: the bot polls all the time. */
 export const ALERTING: Partial<BotSettings> = { alertPollMs: 100 };
 
 /** The real console on the real server, with the real bot behind it. */
@@ -40,19 +39,18 @@ export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service
   url: string;
   console: Platform;
   messages: Collection<RootMessage>;
-  /** Who is logged in. */
   sessions: Collection<StoredSession>;
-  /** What the server has logged. */
+  /** The server's log. */
   lines: Array<Record<string, unknown>>;
-  /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
+  /** Stops bot, console, server and store in the program's order, also at the end of the test. */
   stop(): Promise<void>;
 }
 
-/** Starts it all over a fresh folder, or over one that an earlier console has left. */
+/** Starts it all. The same `folder` has the data of an earlier console. */
 export async function startTestConsole(
   options: {
     folder?: string;
-    /** One that other consoles use, too, in place of a folder; it is the caller's to close. */
+    /** A store that the caller closes, in place of a folder. */
     store?: Store;
     /** False without a bot: then there is no playground. */
     hasBot?: boolean;
@@ -61,17 +59,15 @@ export async function startTestConsole(
     provider?: ModelProvider;
     service?: MonitoringService;
     watched?: { url: string; key: string };
-    /** What the console is given in place of the bot. */
+    /** Replaces the bot that the console gets. */
     wrapBot?: (bot: Bot) => Bot;
-    /** The bot looks at the monitors when it starts and then once a minute, unless it is said otherwise. */
+    /** By default the bot polls when it starts and then once a minute. */
     settings?: Partial<BotSettings>;
     /** Stored before the console opens. */
     stored?: RootMessage[];
-    /** Channels that there have to be. */
     channels?: readonly string[];
-    /** Where an earlier console was, which a page looks for; a free one when absent. */
+    /** The port of an earlier console, where an open page looks for it. */
     port?: number;
-    /** With a password when given. */
     login?: LoginOptions;
     status?: StatusOptions;
     account?: AccountServices;
@@ -83,9 +79,7 @@ export async function startTestConsole(
   const { folder, store: given, hasBot = true, isHeld = () => true, ...withBot } = more;
   const { wrapBot = (bot) => bot, ...forBot } = withBot;
   const { log, lines } = recordingLog();
-  const store = sharedStore(
-    given ?? (await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log })),
-  );
+  const store = sharedStore(given ?? (await openTestStore({ folder, log })));
   const messages = store.collection(historyCollection);
   for (const root of stored) await messages.update(root.message.id, () => root);
   const kit = await createServer({
@@ -132,7 +126,7 @@ export async function startTestConsole(
   return { ...own, url, messages, sessions, lines, stop };
 }
 
-/** Facts of a bot that nobody asked anything. */
+/** Facts of an unused bot. */
 export const NO_FACTS: BotFacts = {
   usageLog: { async *everywhere() {} },
   catalog: { models: async () => [] },
@@ -141,24 +135,24 @@ export const NO_FACTS: BotFacts = {
   alertedPlaces: async () => [],
 };
 
-/** A process that doesn't hold the bot has no playground, and no bot to look at. */
+/** A process that doesn't hold the bot. */
 const WITHOUT = { stopOwn: async () => {} } as Pick<
   TestConsole,
   'console' | 'bot' | 'provider' | 'service'
 > & { stopOwn(): Promise<void> };
 
-/** The bot has learnt how the monitors are now: it has looked at them, and then once more. */
+/** Waits for two polls, so that the bot knows the current monitors. */
 export async function lookedAt({ requests }: MonitoringService): Promise<void> {
   const looks = () => requests.filter(({ method }) => method === 'GET').length;
   const before = looks();
-  await eventually(() => looks() >= before + 2, { what: 'two looks at the monitors' });
+  await eventually(() => looks() >= before + 2, { what: 'two polls' });
 }
 
-/** One browser tab as the server sees it: what it hears and what it says. */
+/** A browser tab as the server sees it. */
 export interface Tab {
-  /** What the browser sends back; a tab that is opened with it is the same person's. */
+  /** The browser's cookies. A tab that is opened with them belongs to the same person. */
   cookie: string;
-  /** Everything heard, oldest first. */
+  /** All events, oldest first. */
   heard: ConsoleEvent[];
   /** The stream has ended or was refused. */
   ended: boolean;
@@ -177,7 +171,7 @@ export interface Tab {
   close(): void;
 }
 
-/** Opens the event stream as the page does; resolves when it is open. Without a cookie it is a new person's. */
+/** Opens an event stream as the page does, without a cookie as a new person. */
 export async function openTab(url: string, options: { cookie?: string } = {}): Promise<Tab> {
   const { cookie } = options;
   const abort = new AbortController();
@@ -231,11 +225,11 @@ async function read(body: ReadableStream<Uint8Array>, take: (text: string) => vo
   try {
     for await (const bytes of body) take(decoder.decode(bytes, { stream: true }));
   } catch {
-    // The tab was closed or cut off; `ended` tells.
+    // The tab was closed or cut off.
   }
 }
 
-/** What the button with this label carries; one that is not there fails the test. */
+/** The action of the button with this label. Throws without one. */
 export function actionOf(message: Message | undefined, label: string): string {
   const { body } = message ?? {};
   const holder = body?.kind === 'card' ? body.card : body;
@@ -245,7 +239,7 @@ export function actionOf(message: Message | undefined, label: string): string {
   return encodeAction(action);
 }
 
-/** Says something as the page does, with the headers a browser adds. */
+/** Sends a line as the page does, with the headers that a browser adds. */
 export function post(
   url: string,
   saying: Record<string, unknown>,
@@ -254,7 +248,7 @@ export function post(
   return postTo(`${url}/console/sayings`, saying, { origin: url, ...headers });
 }
 
-/** Presses a button as the page does, with the headers a browser adds. */
+/** Presses a button as the page does, with the headers that a browser adds. */
 export function postPress(
   url: string,
   press: Record<string, unknown>,
@@ -280,26 +274,26 @@ export function tryPassword(
   return postTo(`${url}/console/login`, { password }, { origin: url, ...headers });
 }
 
-/** Logs in and gives the `Cookie` header that a browser sends from then on. */
+/** Logs in, and resolves to the `Cookie` header that the browser sends from then on. */
 export async function logIn(url: string, password: string): Promise<string> {
   const response = await tryPassword(url, password);
   if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
   return (response.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '';
 }
 
-/** A saying with everything in it, for requests made by hand. */
+/** A whole line for requests by hand. */
 export function saying(text: string): Record<string, unknown> {
   return { id: randomUUID(), channel: 'general', text };
 }
 
-/** An answer to a request with headers that `fetch` does not let anyone set. */
+/** An answer to a request with headers that `fetch` doesn't send. */
 export interface RawAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** The whole answer to such a request; not for streams, which do not end. */
+/** The whole answer to such a request. Not for streams, because they don't end. */
 export function answerOf(
   url: string,
   headers: Record<string, string>,
@@ -315,7 +309,7 @@ export function answerOf(
   });
 }
 
-/** The status of a request with headers that `fetch` does not let anyone set. */
+/** The status of such a request. */
 export function statusOf(
   url: string,
   headers: Record<string, string>,
@@ -331,21 +325,20 @@ export function statusOf(
   });
 }
 
-/** The thread as the page of somebody fetches it. */
+/** The thread as a page fetches it. */
 export async function repliesOf(url: string, root: string, cookie = ''): Promise<Message[]> {
   const response = await fetch(`${url}/console/threads/${root}`, { headers: { cookie } });
   if (!response.ok) throw new Error(`Status ${response.status}`);
   return ((await response.json()) as { replies: Message[] }).replies;
 }
 
-/** What a tab is told first. */
 export async function snapshotOf(tab: Tab): Promise<ConsoleSnapshot> {
   const first = await eventually(() => tab.heard.find(({ kind }) => kind === 'snapshot'));
   if (first.kind !== 'snapshot') throw new Error('There is no snapshot.');
   return first;
 }
 
-/** The channels' messages as a fresh tab sees them, of somebody new or of whom the cookie is. */
+/** The channels' messages as a new tab sees them, without a cookie as a new person. */
 export async function listedAt(url: string, cookie?: string): Promise<Message[]> {
   const tab = await openTab(url, cookie === undefined ? {} : { cookie });
   const { messages } = await snapshotOf(tab);

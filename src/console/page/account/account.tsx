@@ -32,7 +32,7 @@ export function Account() {
   return (
     <>
       <TopBar here="/account" />
-      <main class="account">
+      <main class="account column">
         <h1>Account</h1>
         <nav class="tabs" aria-label="Account">
           <ul>

@@ -11,7 +11,6 @@ type Asked = ChannelsAnswer['total'];
 /** Columns of a table. The last two are left out if nobody looked anything up. */
 const COUNTED = ['Answers', 'Tokens', 'Look-ups', 'Look-up tokens'];
 
-/** Use of `/ask` per channel. */
 export function ChannelsSection() {
   const [days, setDays] = useState<DaySpan>(30);
   const loaded = useLoaded<ChannelsAnswer>(`channels?days=${days}`);
@@ -58,7 +57,7 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
         <summary>
           <span class="who flow beside">
             {name === undefined ? <code>{id}</code> : <Name>{name}</Name>}
-            <span class="platform">{platformTitle}</span>
+            <span class="pill">{platformTitle}</span>
           </span>
           <Meter kind="tokens" share={most > 0 ? channel.tokens / most : 0} />
           <span class="counts aside digits">{usageText(channel)}</span>
@@ -95,15 +94,12 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
   );
 }
 
-function AskedTable({
-  heading,
-  rows,
-  more,
-}: {
+function AskedTable(props: {
   heading: string;
   rows: ReadonlyArray<Omit<Asked, 'uncounted'> & { key: string; name: string }>;
   more: number;
 }) {
+  const { heading, rows, more } = props;
   const columns = rows.some(({ lookups }) => lookups > 0) ? COUNTED : COUNTED.slice(0, 2);
   const shown = rows.map(({ key, name, answers, tokens, lookups, lookupTokens }) => ({
     key,

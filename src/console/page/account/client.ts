@@ -11,7 +11,6 @@ export interface Loaded<T> {
   reload(): Promise<void>;
 }
 
-/** Loads a path of the account area, again when the path changes. */
 export function useLoaded<T>(path: string): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: undefined,
@@ -40,14 +39,12 @@ export function useLoaded<T>(path: string): Loaded<T> {
   return { ...state, reload };
 }
 
-/** The path of a list, and the sentence about the last action on it. */
 export function useList<T>(path: string) {
   const loaded = useLoaded<T>(path);
   const [done, setDone] = useState('');
   return {
     loaded,
     done,
-    /** Reloads the list after an action and says what happened. */
     async finish(sentence: string) {
       await loaded.reload();
       setDone(sentence);
@@ -88,7 +85,6 @@ function endOfSession(response: Response, isWrite: boolean): Promise<never> {
   return new Promise(() => {});
 }
 
-/** A refusal of the server; the message is its sentence. */
 export class RefusedError extends Error {
   override name = 'RefusedError' as const;
   readonly status: number;

@@ -6,18 +6,14 @@ import { sentenceOf } from '../shared/requests.ts';
 import { Name } from './parts.tsx';
 
 /** A modal dialog. When it closes, the focus returns to where it was, and `onClose` is called. */
-export function Dialog({
-  title,
-  isKept = false,
-  onClose,
-  children,
-}: {
+export function Dialog(props: {
   title: ComponentChildren;
   /** Escape doesn't close it. */
   isKept?: boolean;
   onClose: () => void;
   children: (close: () => void) => ComponentChildren;
 }) {
+  const { title, isKept = false, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);
@@ -36,15 +32,7 @@ export function Dialog({
   );
 }
 
-/** Asks before it deletes something for good. */
-export function ConfirmDialog({
-  question,
-  name,
-  act,
-  onConfirm,
-  onClose,
-  children,
-}: {
+export function ConfirmDialog(props: {
   /** A verb, in front of the name. */
   question: string;
   name: string;
@@ -53,6 +41,7 @@ export function ConfirmDialog({
   onClose: () => void;
   children: ComponentChildren;
 }) {
+  const { question, name, act, onConfirm, onClose, children } = props;
   const title = (
     <>
       {question} “<Name>{name}</Name>”?
@@ -70,15 +59,7 @@ export function ConfirmDialog({
 }
 
 /** Shows a form, and then once what it created, which holds a secret. After that the page no longer has it. */
-export function CreateDialog<T>({
-  title,
-  createdTitle,
-  doneText,
-  form,
-  view,
-  onCreated,
-  onClose,
-}: {
+export function CreateDialog<T>(props: {
   title: string;
   createdTitle: string;
   doneText: string;
@@ -87,6 +68,7 @@ export function CreateDialog<T>({
   onCreated: () => void;
   onClose: () => void;
 }) {
+  const { title, createdTitle, doneText, form, view, onCreated, onClose } = props;
   const [created, setCreated] = useState<T>();
   useEffect(() => {
     // The browser may keep the page to go back to, which must not show the secret again.
@@ -123,19 +105,14 @@ export function CreateDialog<T>({
  * A form with its buttons. `onAct` returns the action, or nothing while a field is wrong. The action runs once at a time,
  * and can be tried again after an error.
  */
-export function DialogForm({
-  act,
-  danger = false,
-  onAct,
-  onCancel,
-  children,
-}: {
+export function DialogForm(props: {
   act: string;
   danger?: boolean;
   onAct: () => (() => Promise<void>) | undefined;
   onCancel: () => void;
   children: ComponentChildren;
 }) {
+  const { act, danger = false, onAct, onCancel, children } = props;
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const sending = useRef(false);
@@ -173,7 +150,6 @@ export function DialogForm({
   );
 }
 
-/** A text input with its label and its problem. */
 export function Field({
   label,
   value,
@@ -206,7 +182,6 @@ export function Field({
   );
 }
 
-/** Lines to copy. */
 export function Example({ name, children: text }: { name: string; children: string }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: these are no fields of a form.

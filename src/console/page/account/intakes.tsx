@@ -9,7 +9,7 @@ import { Fact } from '../shared/fact.tsx';
 import { Moment } from '../shared/moment.tsx';
 import { focusHeading, requestAccount, useList } from './client.ts';
 import { ConfirmDialog, CreateDialog, DialogForm, Example, Field } from './dialog.tsx';
-import { Choice, formatNumber, Name, Rows, Section } from './parts.tsx';
+import { Choice, formatNumber, Name, NamedRow, Rows, Section } from './parts.tsx';
 
 /** The addresses that receive alerts from other systems, in all channels. */
 export function IntakesSection() {
@@ -88,34 +88,23 @@ const placeText = ({ name, channel, platformTitle }: ListedPlace) =>
   `${name ?? channel} (${platformTitle})`;
 
 function IntakeRow({ intake, onRemove }: { intake: ListedIntake; onRemove: () => void }) {
-  const { name, kindTitle, place, createdAtMs, by, lastHeardAtMs } = intake;
+  const { name, kindTitle, place, createdAtMs, by, lastDeliveryAtMs } = intake;
   return (
-    <li class="key">
-      <div class="who">
-        <h3>
-          <Name>{name}</Name>
-        </h3>
-        <p class="flow beside aside">
-          <span class="service">{kindTitle}</span>
-        </p>
-      </div>
-      <dl>
-        <Fact label="Channel">
-          <Name>{placeText(place)}</Name>
-        </Fact>
-        <Fact label="Created">
-          <Moment atMs={createdAtMs} /> by <Name>{by}</Name>
-        </Fact>
-        <Fact label="Last used">
-          {lastHeardAtMs === undefined ? 'Never' : <Moment atMs={lastHeardAtMs} />}
-        </Fact>
-      </dl>
-      <div class="actions">
-        <button type="button" class="plain danger" aria-label={`Remove ${name}`} onClick={onRemove}>
-          Remove
-        </button>
-      </div>
-    </li>
+    <NamedRow
+      name={name}
+      tags={<span class="pill">{kindTitle}</span>}
+      buttons={[{ text: 'Remove', label: `Remove ${name}`, danger: true, onClick: onRemove }]}
+    >
+      <Fact label="Channel">
+        <Name>{placeText(place)}</Name>
+      </Fact>
+      <Fact label="Created">
+        <Moment atMs={createdAtMs} /> by <Name>{by}</Name>
+      </Fact>
+      <Fact label="Last used">
+        {lastDeliveryAtMs === undefined ? 'Never' : <Moment atMs={lastDeliveryAtMs} />}
+      </Fact>
+    </NamedRow>
   );
 }
 

@@ -1,18 +1,17 @@
 import { useState } from 'preact/hooks';
-import type { KeyList, ListedKey } from '../../account/api-types.ts';
+import type { CreatedKey, KeyList, ListedKey } from '../../account/api-types.ts';
 import { LISTED_DAYS } from '../../account/spans.ts';
 import { Fact } from '../shared/fact.tsx';
 import { Moment } from '../shared/moment.tsx';
 import { focusHeading, requestAccount, useList } from './client.ts';
-import { ConfirmDialog } from './dialog.tsx';
+import { ConfirmDialog, CreateDialog } from './dialog.tsx';
 import { LimitsDialog } from './limit-fields.tsx';
 import { LIMITS } from './limits.ts';
-import { NewKeyDialog } from './new-key.tsx';
-import { formatDay, formatNumber, Name, Rows, Section } from './parts.tsx';
+import { CreatedKeyView, NewKeyForm } from './new-key.tsx';
+import { formatDay, formatNumber, NamedRow, Rows, Section } from './parts.tsx';
 
 type OpenKeyDialog = { kind: 'new' } | { kind: 'limits' | 'revoke'; key: ListedKey };
 
-/** The API keys of both services. */
 export function KeysSection() {
   const { loaded, done, finish } = useList<KeyList>('keys');
   const [dialog, setDialog] = useState<OpenKeyDialog>();
@@ -46,7 +45,17 @@ export function KeysSection() {
         ))}
       </Rows>
       {dialog?.kind === 'new' && (
-        <NewKeyDialog services={services} onCreated={() => void loaded.reload()} onClose={close} />
+        <CreateDialog<CreatedKey>
+          title="New key"
+          createdTitle="Copy your key now"
+          doneText="Done, I've saved it"
+          form={(show, cancel) => (
+            <NewKeyForm services={services} onCreated={show} onCancel={cancel} />
+          )}
+          view={(created) => <CreatedKeyView created={created} />}
+          onCreated={() => void loaded.reload()}
+          onClose={close}
+        />
       )}
       {dialog?.kind === 'limits' && (
         <LimitsDialog
@@ -76,69 +85,46 @@ const NO_KEYS = {
   text: 'Create one with “New key”. It is shown only once and works right away.',
 };
 
-function KeyRow({
-  listed,
-  onOpen,
-}: {
-  listed: ListedKey;
-  onOpen: (dialog: OpenKeyDialog) => void;
-}) {
+function KeyRow(props: { listed: ListedKey; onOpen: (dialog: OpenKeyDialog) => void }) {
+  const { listed, onOpen } = props;
   const { service, start, name, createdAtMs, readOnly, used } = listed;
+  const open = (kind: 'limits' | 'revoke') => () => onOpen({ kind, key: listed });
+  const limits = { text: 'Limits', label: `Limits of ${name}`, onClick: open('limits') };
+  const revoke = { text: 'Revoke', label: `Revoke ${name}`, danger: true, onClick: open('revoke') };
+  const isGateway = service === 'gateway';
   return (
-    <li class="key">
-      <div class="who">
-        <h3>
-          <Name>{name}</Name>
-        </h3>
-        <p class="flow beside aside">
+    <NamedRow
+      name={name}
+      tags={
+        <>
           <code>{start}…</code>
-          <span class={`service ${service}`}>
-            {service === 'gateway' ? 'Model gateway' : 'Monitoring'}
+          <span class={`service pill ${service}`}>
+            {isGateway ? 'Model gateway' : 'Monitoring'}
           </span>
-          {readOnly && <span class="service">Read-only</span>}
-        </p>
-      </div>
-      <dl>
-        <Fact label="Created">
-          <Moment atMs={createdAtMs} />
+          {readOnly && <span class="pill">Read-only</span>}
+        </>
+      }
+      buttons={isGateway ? [limits, revoke] : [revoke]}
+    >
+      <Fact label="Created">
+        <Moment atMs={createdAtMs} />
+      </Fact>
+      <Fact label="Last used">
+        <LastUsed listed={listed} />
+      </Fact>
+      {used && (
+        <Fact label={`Last ${LISTED_DAYS} days`}>
+          {formatNumber(used.requests)} requests
+          <br />
+          {formatNumber(used.tokens)} tokens
         </Fact>
-        <Fact label="Last used">
-          <LastUsed listed={listed} />
+      )}
+      {isGateway && (
+        <Fact label="Limits">
+          <LimitText listed={listed} />
         </Fact>
-        {used && (
-          <Fact label={`Last ${LISTED_DAYS} days`}>
-            {formatNumber(used.requests)} requests
-            <br />
-            {formatNumber(used.tokens)} tokens
-          </Fact>
-        )}
-        {service === 'gateway' && (
-          <Fact label="Limits">
-            <LimitText listed={listed} />
-          </Fact>
-        )}
-      </dl>
-      <div class="actions">
-        {service === 'gateway' && (
-          <button
-            type="button"
-            class="plain"
-            aria-label={`Limits of ${name}`}
-            onClick={() => onOpen({ kind: 'limits', key: listed })}
-          >
-            Limits
-          </button>
-        )}
-        <button
-          type="button"
-          class="plain danger"
-          aria-label={`Revoke ${name}`}
-          onClick={() => onOpen({ kind: 'revoke', key: listed })}
-        >
-          Revoke
-        </button>
-      </div>
-    </li>
+      )}
+    </NamedRow>
   );
 }
 
@@ -150,16 +136,13 @@ function LastUsed({ listed: { service, lastUsedAtMs, lastUsedDay } }: { listed: 
 }
 
 function LimitText({ listed: { limits } }: { listed: ListedKey }) {
-  const set = LIMITS.flatMap(({ name, unit }) => {
-    const limit = limits[name];
-    return limit === undefined ? [] : [{ name, text: `${formatNumber(limit)} ${unit}` }];
-  });
+  const set = LIMITS.filter(({ name }) => limits[name] !== undefined);
   if (set.length === 0) return <>None</>;
   return (
     <>
-      {set.map(({ name, text }) => (
+      {set.map(({ name, unit }) => (
         <span key={name} class="limit">
-          {text}
+          {formatNumber(limits[name] ?? 0)} {unit}
         </span>
       ))}
     </>

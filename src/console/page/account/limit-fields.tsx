@@ -5,16 +5,12 @@ import { Dialog, DialogForm, Field } from './dialog.tsx';
 import { LIMITS, type LimitName, readLimits, type TypedLimits, typedOf } from './limits.ts';
 import { Name } from './parts.tsx';
 
-/** The inputs for the limits of a key, each with its problem. */
-export function LimitFields({
-  typed,
-  problems,
-  onType,
-}: {
+export function LimitFields(props: {
   typed: TypedLimits;
   problems: Partial<Record<LimitName, string>>;
   onType: (typed: TypedLimits) => void;
 }) {
+  const { typed, problems, onType } = props;
   return (
     <div class="limits">
       {LIMITS.map(({ name, label }) => (
@@ -33,15 +29,12 @@ export function LimitFields({
   );
 }
 
-export function LimitsDialog({
-  listed,
-  onChanged,
-  onClose,
-}: {
+export function LimitsDialog(props: {
   listed: ListedKey;
   onChanged: () => void;
   onClose: () => void;
 }) {
+  const { listed, onChanged, onClose } = props;
   const [typed, setTyped] = useState(typedOf(listed.limits));
   const [problems, setProblems] = useState<Partial<Record<LimitName, string>>>({});
 

@@ -25,7 +25,6 @@ const ORDER_OPTIONS = (Object.keys(ORDERS) as Order[]).map((order) => ({
   label: ORDERS[order],
 }));
 
-/** The gateway's catalog, with its models compared. */
 export function ModelsSection() {
   const loaded = useLoaded<ModelsAnswer>('models');
   const [filter, setFilter] = useState<ModelFilter>({
@@ -72,13 +71,8 @@ function emptyText(count: { shown: number; all: number; images: number }) {
   };
 }
 
-function ModelControls({
-  filter,
-  onChange,
-}: {
-  filter: ModelFilter;
-  onChange: (filter: ModelFilter) => void;
-}) {
+function ModelControls(props: { filter: ModelFilter; onChange: (filter: ModelFilter) => void }) {
+  const { filter, onChange } = props;
   return (
     <>
       <label class="choice minor">
@@ -119,13 +113,16 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
         <ModelName model={model} />
         <p class="tags flow">
           {contextTokens !== undefined && (
-            <span title={`${formatNumber(contextTokens)} tokens for prompt and answer together`}>
+            <span
+              class="pill"
+              title={`${formatNumber(contextTokens)} tokens for prompt and answer together`}
+            >
               {contextText(contextTokens)} context
             </span>
           )}
-          {accepts && <span>Accepts {accepts.join(' and ')}</span>}
+          {accepts && <span class="pill">Accepts {accepts.join(' and ')}</span>}
           {unavailable === undefined && (
-            <span>
+            <span class="pill">
               Served by <Name>{provider}</Name>
             </span>
           )}
@@ -173,9 +170,11 @@ function ImageModels({ models }: { models: readonly ListedModel[] }) {
               <ModelName model={model} />
               <p class="tags flow">
                 {model.resolutions?.map((resolution) => (
-                  <span key={resolution}>{resolution.replace('x', ' × ')}</span>
+                  <span key={resolution} class="pill">
+                    {resolution.replace('x', ' × ')}
+                  </span>
                 ))}
-                <span>
+                <span class="pill">
                   Listed by <Name>{model.provider}</Name>
                 </span>
               </p>

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CreatedKey, KeyService, ModelsAnswer } from '../../account/api-types.ts';
 import { CopyButton } from '../shared/copy-button.tsx';
-import { publicAddress } from '../shared/public-address.ts';
+import { publicAddress } from '../shared/meta.ts';
 import { randomId } from '../shared/random-id.ts';
 import { RefusedError, requestAccount } from './client.ts';
-import { CreateDialog, DialogForm, Example, Field } from './dialog.tsx';
+import { DialogForm, Example, Field } from './dialog.tsx';
 import { curlFor, mcpServersFor } from './example.ts';
 import { LimitFields } from './limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
@@ -18,37 +18,12 @@ const SERVICES: Record<KeyService, { name: string; about: string }> = {
   monitoring: { name: 'Monitoring service', about: 'Create and read monitors' },
 };
 
-export function NewKeyDialog({
-  services,
-  onCreated,
-  onClose,
-}: {
-  services: readonly KeyService[];
-  onCreated: () => void;
-  onClose: () => void;
-}) {
-  return (
-    <CreateDialog<CreatedKey>
-      title="New key"
-      createdTitle="Copy your key now"
-      doneText="Done, I've saved it"
-      form={(show, close) => <NewKeyForm services={services} onCreated={show} onCancel={close} />}
-      view={(created) => <CreatedKeyView created={created} />}
-      onCreated={onCreated}
-      onClose={onClose}
-    />
-  );
-}
-
-function NewKeyForm({
-  services,
-  onCreated,
-  onCancel,
-}: {
+export function NewKeyForm(props: {
   services: readonly KeyService[];
   onCreated: (created: CreatedKey) => void;
   onCancel: () => void;
 }) {
+  const { services, onCreated, onCancel } = props;
   const [service, setService] = useState<KeyService>(services[0] ?? 'gateway');
   const [name, setName] = useState('');
   const [typed, setTyped] = useState(typedOf({}));
@@ -120,15 +95,12 @@ function NewKeyForm({
   );
 }
 
-function ServiceChoice({
-  services,
-  service,
-  onChange,
-}: {
+function ServiceChoice(props: {
   services: readonly KeyService[];
   service: KeyService;
   onChange: (service: KeyService) => void;
 }) {
+  const { services, service, onChange } = props;
   return (
     <fieldset class="services">
       <legend>Service</legend>
@@ -150,8 +122,7 @@ function ServiceChoice({
   );
 }
 
-/** The new key, and a first request with it. */
-function CreatedKeyView({ created: { key, made, forAssistants } }: { created: CreatedKey }) {
+export function CreatedKeyView({ created: { key, made, forAssistants } }: { created: CreatedKey }) {
   const origin = publicAddress();
   const example = curlFor({ service: made.service, key, origin, model: useModel(made) });
   return (

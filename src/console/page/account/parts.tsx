@@ -15,7 +15,6 @@ export const formatDay = (date: string) => day.format(Date.parse(date));
 /** A name that people chose, isolated so that its writing direction stays its own. */
 export const Name = ({ children }: { children: string }) => <bdi class="name">{children}</bdi>;
 
-/** A bar filled by a share of it, from 0 to 1. */
 export const Meter = ({ kind, share }: { kind: string; share: number }) => (
   <span class={`meter ${kind}`} aria-hidden="true">
     <span style={{ width: `${100 * share}%` }} />
@@ -23,17 +22,7 @@ export const Meter = ({ kind, share }: { kind: string; share: number }) => (
 );
 
 /** A section of the account area: its head, controls, the state of its request, and its content once that is loaded. */
-export function Section({
-  title,
-  about,
-  button,
-  controls,
-  done,
-  loaded,
-  notices = [],
-  empty,
-  children,
-}: {
+export function Section(props: {
   title: string;
   about: string;
   button?: { text: string; onClick: () => void };
@@ -46,6 +35,7 @@ export function Section({
   empty?: { title: string; text: ComponentChildren };
   children: ComponentChildren;
 }) {
+  const { title, about, button, controls, done, loaded, notices = [], empty, children } = props;
   return (
     <section>
       <header class="section-head flow">
@@ -80,7 +70,6 @@ export function Section({
   );
 }
 
-/** Says that a request is under way, or why it failed; older content stays below. */
 function LoadState({ loaded: { value, problem, reload } }: { loaded: Loaded<unknown> }) {
   if (problem !== undefined) {
     return (
@@ -100,7 +89,6 @@ function LoadState({ loaded: { value, problem, reload } }: { loaded: Loaded<unkn
   );
 }
 
-/** A list, with a note if it isn't complete. */
 export function Rows({ more, children }: { more?: ComponentChildren; children: JSX.Element[] }) {
   if (children.length === 0) return null;
   return (
@@ -111,25 +99,52 @@ export function Rows({ more, children }: { more?: ComponentChildren; children: J
   );
 }
 
+export function NamedRow(props: {
+  name: string;
+  tags: ComponentChildren;
+  buttons: ReadonlyArray<{ text: string; label: string; danger?: boolean; onClick: () => void }>;
+  children: ComponentChildren;
+}) {
+  const { name, tags, buttons, children } = props;
+  return (
+    <li class="key">
+      <div class="who">
+        <h3>
+          <Name>{name}</Name>
+        </h3>
+        <p class="flow beside aside">{tags}</p>
+      </div>
+      <dl>{children}</dl>
+      <div class="actions">
+        {buttons.map(({ text, label, danger, onClick }) => (
+          <button
+            key={text}
+            type="button"
+            class={danger ? 'plain danger' : 'plain'}
+            aria-label={label}
+            onClick={onClick}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+    </li>
+  );
+}
+
 export interface Option<T extends string | number> {
   value: T;
   label: string;
 }
 
-/** A drop-down list with its label above it. */
-export function Choice<T extends string>({
-  label,
-  value,
-  options,
-  onChange,
-  minor = false,
-}: {
+export function Choice<T extends string>(props: {
   label: string;
   value: T;
   options: ReadonlyArray<Option<T>>;
   onChange: (value: T) => void;
   minor?: boolean;
 }) {
+  const { label, value, options, onChange, minor = false } = props;
   return (
     <label class={minor ? 'choice minor' : 'choice'}>
       <span>{label}</span>
@@ -144,18 +159,13 @@ export function Choice<T extends string>({
   );
 }
 
-/** A few radio buttons side by side. */
-export function Segments<T extends string | number>({
-  legend,
-  value,
-  options,
-  onChange,
-}: {
+export function Segments<T extends string | number>(props: {
   legend: string;
   value: T;
   options: ReadonlyArray<Option<T>>;
   onChange: (value: T) => void;
 }) {
+  const { legend, value, options, onChange } = props;
   return (
     <fieldset class="segments">
       <legend class="unseen">{legend}</legend>

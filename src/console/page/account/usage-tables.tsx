@@ -3,12 +3,7 @@ import type { OutcomeCounts, UsageAnswer, UsageBy } from '../../account/api-type
 import type { Measure } from './chart.tsx';
 import { formatDay, formatNumber, Name } from './parts.tsx';
 
-/** A table with the names of each row, followed by its counts. */
-export function CountTable({
-  names,
-  counted,
-  rows,
-}: {
+export function CountTable(props: {
   names: readonly string[];
   counted: readonly ComponentChildren[];
   /** An undefined count leaves its cell empty. */
@@ -18,6 +13,7 @@ export function CountTable({
     counts: ReadonlyArray<number | undefined>;
   }>;
 }) {
+  const { names, counted, rows } = props;
   return (
     <table>
       <thead>

@@ -25,7 +25,6 @@ const MEASURE_OPTIONS: Option<Measure>[] = [
   { value: 'requests', label: 'Requests' },
 ];
 
-/** Usage of the gateway by day, key and model. */
 export function UsageSection() {
   const [days, setDays] = useState<DaySpan>(30);
   const [by, setBy] = useState<UsageBy>('model');
@@ -72,21 +71,14 @@ const NO_REQUESTS = {
   ),
 };
 
-function UsageReport({
-  usage,
-  measure,
-  by,
-}: {
-  usage: UsageAnswer;
-  measure: Measure;
-  by: UsageBy;
-}) {
+function UsageReport(props: { usage: UsageAnswer; measure: Measure; by: UsageBy }) {
+  const { usage, measure, by } = props;
   return (
     <>
       <Totals total={usage.total} />
       <UsageChart usage={usage} measure={measure} />
       <Legend usage={usage} measure={measure} />
-      <details class="as-table">
+      <details class="as-text">
         <summary>Show the chart as a table</summary>
         <DayTable usage={usage} measure={measure} by={by} />
       </details>
@@ -143,15 +135,12 @@ function Legend({ usage: { groups }, measure }: { usage: UsageAnswer; measure: M
   );
 }
 
-function KeyChoice({
-  keys,
-  chosen,
-  onChoose,
-}: {
+function KeyChoice(props: {
   keys: UsageAnswer['keys'];
   chosen: string;
   onChoose: (key: string) => void;
 }) {
+  const { keys, chosen, onChoose } = props;
   // The chosen key stays an option, even if it wasn't used in the period.
   const isMissing = chosen !== '' && !keys.some(({ id }) => id === chosen);
   const options = [

@@ -3,7 +3,6 @@ import { submitting } from '../shared/form.tsx';
 import { Mark } from '../shared/icons.tsx';
 import { errorSentence, sendJson, UNREACHED } from '../shared/requests.ts';
 
-/** Asks for the password and then opens the page `to`. */
 export function Login({ to }: { to: string }) {
   const input = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState('');

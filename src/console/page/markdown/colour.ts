@@ -11,7 +11,6 @@ export const MAX_COLOURED = 4_000;
 
 type Coloured = ReturnType<typeof lowlight.highlight>['children'][number];
 
-/** Splits code into pieces whose classes give them colours. Pure. */
 export function colour({ language, code }: ColourJob): ColourResult {
   if (!lowlight.registered(language)) return undefined;
   const { children } = lowlight.highlight(language, code);

@@ -57,14 +57,12 @@ export class MarkdownView {
   private drawn: Version = { text: '', growing: true };
   /** Blocks that more text can't change, and the end of their text. */
   private settled: { blocks: ShownBlock[]; end: number } = { blocks: [], end: 0 };
-  /** Keys of the blocks on the page. */
   private keys: string[] = [];
   private failure: 'late' | 'broken' | undefined;
   private caret: Element | null = null;
   private isClosed = false;
   private isDrawing = false;
   private endRest = () => {};
-  /** Code on the page without colours, by the key of its block. */
   private readonly uncoloured = new Map<string, CodeToColour[]>();
 
   /** `onNote` is called with the reason why some of the answer is plain text. */
@@ -161,7 +159,6 @@ export class MarkdownView {
     return plainPieces(text).map((piece) => this.shownBlock(JSON.stringify(piece)));
   }
 
-  /** Touches only the blocks that differ. */
   private async replaceBlocks(blocks: readonly ShownBlock[]) {
     const { element } = this;
     let batchEndMs = performance.now() + BATCH_MS;
@@ -197,7 +194,6 @@ export class MarkdownView {
     this.caret = next;
   }
 
-  /** Colours the code in these blocks, or in all. */
   private async colourCode(blocks: readonly ShownBlock[] | undefined) {
     const keys = blocks && new Set(blocks.map(({ key }) => key));
     for (const [key, codes] of this.uncoloured) {

@@ -109,7 +109,6 @@ interface OpenElement {
   children: MarkdownPiece[];
 }
 
-/** Replaces inline tokens by their children. */
 function* inOrder(tokens: Token[]): Iterable<Token> {
   for (const token of tokens) {
     if (token.type === 'inline') yield* token.children ?? [];
@@ -163,7 +162,6 @@ function pieceOf(token: Token, open: readonly OpenElement[]): MarkdownPiece {
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
-/** Writes the times in a text by the reader's clock. */
 const withMoments = (words: string): string =>
   splitInstants(words)
     .map((part) =>

@@ -15,7 +15,6 @@ export interface CodeToColour {
   text: string;
 }
 
-/** Creates an element without parsing HTML. `onCode` is called with the code blocks in it. */
 export function elementOf(
   piece: MarkdownPiece,
   onCode: (code: CodeToColour) => void = () => undefined,

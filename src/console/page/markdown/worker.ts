@@ -1,4 +1,4 @@
-import { scriptAddress } from '../shared/script-address.ts';
+import { metaContent } from '../shared/meta.ts';
 
 export type WorkerOutcome<Result> =
   | { kind: 'done'; result: Result }
@@ -83,6 +83,6 @@ const policy = (globalThis as Trusting).trustedTypes?.createPolicy('askwatch-wor
 });
 
 function trustedAddress(name: string): unknown {
-  const address = scriptAddress(name);
+  const address = metaContent(name);
   return policy ? policy.createScriptURL(address) : address;
 }

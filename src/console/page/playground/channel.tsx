@@ -77,7 +77,7 @@ export function Channel(props: {
       {!isMissing && (
         <Composer
           control={composer}
-          channel={channel}
+          place={{ channel }}
           label={`Message to ${channel}`}
           placeholder="Ask, or type / for commands"
           onSay={onSay}

@@ -31,7 +31,7 @@ export class ChatClient {
 
   constructor() {
     keepConnected({
-      url: () => '/console/events',
+      url: '/console/events',
       onOpen: () => this.set({ ...this.state(), connection: 'open' }),
       onMessage: ({ data }) => this.set(applyEvent(this.state(), JSON.parse(data) as ConsoleEvent)),
       onLost: () => this.set({ ...this.state(), connection: 'lost' }),

@@ -9,7 +9,6 @@ import { randomId } from '../shared/random-id.ts';
 import { errorSentence, postUntilAnswered } from '../shared/requests.ts';
 import { leadsToLogin } from '../shared/session.ts';
 
-/** A channel, or a thread of it. */
 export interface ChatPlace {
   channel: string;
   thread?: string;
@@ -75,7 +74,6 @@ export async function suggestValues(
 export const dismissMessage = (message: string) =>
   post('/console/dismissals', { message }).catch(() => undefined);
 
-/** Fetches JSON. Throws an `Error` with a sentence to show. */
 export async function fetchJson<T>(path: string): Promise<T> {
   const response = await fetch(path);
   if (!response.ok) throw new Error(await errorSentence(response));
@@ -90,7 +88,9 @@ const interact = (path: string, fields: Record<string, unknown>, place: ChatPlac
 
 async function post<T>(path: string, fields: Record<string, unknown>): Promise<T> {
   const response = await postUntilAnswered(path, fields);
-  leadsToLogin(response);
+  if (leadsToLogin(response)) {
+    throw new Error('Your session had ended, so this was not sent. Send it again.');
+  }
   if (!response.ok) throw new Error(await errorSentence(response));
   return (await response.json()) as T;
 }

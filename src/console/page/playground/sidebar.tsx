@@ -208,7 +208,7 @@ function ChannelLink(props: {
       <span aria-hidden="true">#</span>
       <span class="name clipped">{channel}</span>
       {news && (
-        <span class="count filled">
+        <span class="pill filled">
           {unread > 99 ? '99+' : unread}
           <span class="unseen"> unread</span>
         </span>

@@ -28,15 +28,12 @@ export interface OpenThread {
 export interface ChatState {
   connection: 'connecting' | 'open' | 'lost';
   person: ConsolePerson;
-  /** Current names by id. */
   names: ReadonlyMap<string, string>;
   channels: string[];
   commands: ListedCommand[];
   messages: ListedMessage[];
-  /** Channels with older messages on the server. */
   older: string[];
   thread: OpenThread | undefined;
-  /** The reader's private replies by thread. */
   privateReplies: Record<string, Message[]>;
   announcement: string;
   arrivals: number;

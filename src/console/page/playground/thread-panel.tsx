@@ -75,7 +75,7 @@ export function ThreadPanel(props: {
         <Composer
           control={composer}
           label="Message to the thread"
-          channel={channel}
+          place={{ channel, thread: thread.root }}
           placeholder="Ask a follow-up"
           onSay={onSay}
         />

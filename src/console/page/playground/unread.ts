@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { keep, readKept } from '../shared/storage.ts';
 import { type ChatState, isOwn } from './state.ts';
 
 const KEY = 'askwatch-read';
@@ -16,7 +17,7 @@ export function useUnread(state: ChatState, here: string): ReadonlyMap<string, n
       // A new browser has read everything.
       const kept = readMarks() ?? newest(state, state.channels);
       const next = document.hidden ? kept : { ...kept, ...newest(state, [here]) };
-      writeMarks(next);
+      keep('localStorage', KEY, JSON.stringify(next));
       setMarks((now) => (JSON.stringify(now) === JSON.stringify(next) ? now : next));
     };
     look();
@@ -47,19 +48,6 @@ function newest({ messages }: ChatState, channels: readonly string[]): ReadMarks
 }
 
 function readMarks(): ReadMarks | undefined {
-  try {
-    const read: unknown = JSON.parse(localStorage.getItem(KEY) ?? 'null');
-    return typeof read === 'object' && read !== null ? (read as ReadMarks) : undefined;
-  } catch {
-    // Storage is switched off, or holds something else.
-    return undefined;
-  }
-}
-
-function writeMarks(marks: ReadMarks) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(marks));
-  } catch {
-    // Without storage, a reload forgets the marks.
-  }
+  const kept = readKept('localStorage', KEY);
+  return kept === '' ? undefined : (JSON.parse(kept) as ReadMarks);
 }

@@ -1,4 +1,3 @@
-/** Handles `onSubmit` in place of the browser. */
 export const submitting = (act: () => void) => (event: Event) => {
   event.preventDefault();
   act();

@@ -3,7 +3,6 @@ import { useEffect, useState } from 'preact/hooks';
 /** Pause before a refused event stream is requested again. */
 const RECONNECT_AFTER_MS = 1_500;
 
-/** A state that changes while the page is open. */
 export interface LiveState<T> {
   state(): T;
   subscribe(listener: () => void): () => void;
@@ -41,15 +40,14 @@ export function useLiveState<T>(client: LiveState<T>): T {
  * `onRefused` and requests the stream again.
  */
 export function keepConnected(options: {
-  /** The address, which may name the last event received. */
-  url(): string;
+  url: string;
   onOpen(): void;
   onMessage(message: MessageEvent<string>): void;
   onLost(): void;
   onRefused(): void;
 }): void {
   const { url, onOpen, onMessage, onLost, onRefused } = options;
-  const source = new EventSource(url());
+  const source = new EventSource(url);
   source.onopen = onOpen;
   source.onmessage = onMessage;
   source.onerror = () => {

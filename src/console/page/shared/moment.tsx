@@ -29,7 +29,6 @@ function formatFor({ today, seconds }: { today: boolean; seconds: boolean }) {
   return today ? clock : dated;
 }
 
-/** Renders a text with its times in the reader's zone. */
 export function TextWithMoments({ text }: { text: string }) {
   return (
     <>

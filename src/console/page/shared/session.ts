@@ -6,7 +6,6 @@ export async function fetchSessionState(): Promise<SessionState['state']> {
   return ((await response.json()) as SessionState).state;
 }
 
-/** The login's address, which leads back to this page. */
 export function loginAddress(): string {
   const to = encodeURIComponent(location.pathname + location.search);
   return `/login?to=${to}${location.hash}`;

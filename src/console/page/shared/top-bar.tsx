@@ -7,13 +7,7 @@ import { type PagePath, PagesNav } from './pages-nav.tsx';
 const HELP_PATH = '/?help';
 
 /** The head of every page. Strangers see only the status page, so they get no links to the others. */
-export function TopBar({
-  here,
-  isForStrangers = false,
-  onHelp,
-  end,
-  children,
-}: {
+export function TopBar(props: {
   here: PagePath;
   isForStrangers?: boolean;
   /** Runs instead of opening the playground. */
@@ -21,6 +15,7 @@ export function TopBar({
   end?: ComponentChildren;
   children?: ComponentChildren;
 }) {
+  const { here, isForStrangers = false, onHelp, end, children } = props;
   // The other pages have a heading of their own.
   const Brand = here === '/' ? 'h1' : 'p';
   return (

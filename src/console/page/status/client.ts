@@ -5,12 +5,11 @@ import { applyEvent, emptyStatus } from './state.ts';
 
 export type StatusClient = ReturnType<typeof createStatusClient>;
 
-/** Connects to the server this page came from. */
 export function createStatusClient() {
   const { state, subscribe, set } = createLiveState(emptyStatus);
 
   keepConnected({
-    url: () => '/status/events',
+    url: '/status/events',
     onOpen: () => set({ ...state(), connection: 'open' }),
     onMessage: ({ data }) => set(applyEvent(state(), JSON.parse(data) as StatusEvent)),
     onLost: () => set({ ...state(), connection: 'lost' }),

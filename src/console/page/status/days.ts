@@ -12,7 +12,6 @@ export interface Day {
   downMs: number;
 }
 
-/** Returns the day of every bar, oldest first. Days before the first one of the report weren't observed. Pure. */
 export function daysOf({ last, up_ms, down_ms }: StatusDays): Day[] {
   const lastMs = Date.parse(last);
   return Array.from({ length: DAYS }, (_, at) => {

@@ -1,22 +1,12 @@
 import type { StatusMonitor } from '../../status/api-types.ts';
-import { type Condition, conditionOf } from './text-format.ts';
+import { CONDITIONS, type Condition, conditionOf } from './text-format.ts';
 
 export interface StatusFilter {
   text: string;
-  /** All if undefined. */
   condition: Condition | undefined;
 }
 
 export const noFilter: StatusFilter = { text: '', condition: undefined };
-
-const CONDITIONS: readonly Condition[] = [
-  'down',
-  'degraded',
-  'pending',
-  'maintenance',
-  'paused',
-  'up',
-];
 
 /** Filters monitors by all words and the condition, ignoring case. Pure. */
 export function filtered(

@@ -26,7 +26,7 @@ export function StatusList({ monitors }: { monitors: readonly StatusMonitor[] })
       {wanted.length === 0 && (
         <div class="none">
           <p>No monitors match.</p>
-          <button type="button" class="plain" onClick={() => setFilter(noFilter)}>
+          <button type="button" class="link" onClick={() => setFilter(noFilter)}>
             Show all
           </button>
         </div>

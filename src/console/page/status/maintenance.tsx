@@ -2,7 +2,6 @@ import { comingWords, monitorNames } from '../../shared/from-bot.ts';
 import type { StatusMaintenance, StatusPlanned } from '../../status/api-types.ts';
 import { useNowMs } from './use-status.ts';
 
-/** Ongoing and planned maintenance. */
 export function Maintenance({ planned }: { planned: StatusPlanned }) {
   const nowMs = useNowMs(10_000);
   const windows = planned.windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);

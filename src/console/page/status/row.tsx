@@ -54,9 +54,9 @@ function RowFacts({ monitor }: { monitor: StatusMonitor }) {
 export function Tags({ monitor }: { monitor: StatusMonitor }) {
   return (
     <>
-      {monitor.flapping && <span class="tag">Flapping</span>}
-      {monitor.waiting_for_first_ping && <span class="tag">Waiting for first ping</span>}
-      {monitor.stale && <span class="tag">May be out of date</span>}
+      {monitor.flapping && <span class="tag pill">Flapping</span>}
+      {monitor.waiting_for_first_ping && <span class="tag pill">Waiting for first ping</span>}
+      {monitor.stale && <span class="tag pill">May be out of date</span>}
     </>
   );
 }

@@ -2,7 +2,6 @@ import type { StatusEvent, StatusReport } from '../../status/api-types.ts';
 
 export interface StatusState {
   connection: 'connecting' | 'open' | 'lost';
-  /** Undefined until the first event. */
   report: StatusReport | undefined;
 }
 
@@ -23,21 +22,17 @@ export function withEvent(report: StatusReport | undefined, event: StatusEvent):
   for (const { days, uptime, ...changed } of event.monitors) {
     const before = known.get(changed.id);
     const seen = days ? { days, uptime } : { days: before?.days, uptime: before?.uptime };
-    known.set(changed.id, {
-      ...changed,
-      ...(seen.days && { days: seen.days, uptime: seen.uptime ?? null }),
-    });
+    known.set(changed.id, { ...changed, ...seen });
   }
   const ids = order ?? report.monitors.map(({ id }) => id);
   const monitors = ids.flatMap((id) => known.get(id) ?? []);
-  const { notice: _before, maintenance: planned, ...rest } = report;
-  const maintenance = event.maintenance === undefined ? planned : event.maintenance;
+  const maintenance = event.maintenance === undefined ? report.maintenance : event.maintenance;
   return {
-    ...rest,
+    public: report.public,
     generated_at,
     overall,
     monitors,
-    ...(notice !== null && { notice }),
-    ...(maintenance && { maintenance }),
+    notice: notice ?? undefined,
+    maintenance: maintenance ?? undefined,
   };
 }

@@ -15,15 +15,12 @@ import { MonitorView } from './monitor/monitor-view.tsx';
 import { agoText, headlineOf } from './text-format.ts';
 import { monitorInAddress, useNowMs } from './use-status.ts';
 
-/** The list of all monitors, or the opened one. */
-export function StatusPage({
-  client,
-  isForStrangers,
-}: {
+export function StatusPage(props: {
   client: StatusClient;
   /** True if the server drew the page for a stranger; the report decides once it is loaded. */
   isForStrangers: boolean;
 }) {
+  const { client, isForStrangers } = props;
   const { connection, report } = useLiveState(client);
   const [opened] = useHash(monitorInAddress);
   const overview = useRef<HTMLDivElement>(null);
@@ -40,7 +37,7 @@ export function StatusPage({
       <TopBar here="/status" isForStrangers={isStranger}>
         <Connection state={connection} />
       </TopBar>
-      <main class="status-page">
+      <main class="status-page column">
         {!report && <p class="waiting">Loading…</p>}
         {report && (
           <div ref={overview} hidden={opened !== undefined}>

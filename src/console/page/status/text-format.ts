@@ -8,25 +8,17 @@ import type {
 } from '../../status/api-types.ts';
 import type { Day } from './days.ts';
 
-export type Condition = 'up' | 'down' | 'degraded' | 'pending' | 'maintenance' | 'paused';
-
-const CONDITIONS: Record<string, Condition> = {
-  UP: 'up',
-  DOWN: 'down',
-  DEGRADED: 'degraded',
-  PENDING: 'pending',
-  MAINTENANCE: 'maintenance',
-  PAUSED: 'paused',
-};
-
-const TEXTS: Record<Condition, string> = {
-  up: 'Up',
+/** The statuses of Askwatch's own service in lower case, the worst first. */
+const TEXTS = {
   down: 'Down',
   degraded: 'Degraded',
   pending: 'Pending',
   maintenance: 'In maintenance',
   paused: 'Paused',
+  up: 'Up',
 };
+export type Condition = keyof typeof TEXTS;
+export const CONDITIONS = Object.keys(TEXTS) as Condition[];
 
 /** Conditions for the statuses of other services. */
 const BY_SEVERITY = {
@@ -38,13 +30,16 @@ const BY_SEVERITY = {
 } as const;
 
 export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
-  CONDITIONS[status.toUpperCase()] ?? BY_SEVERITY[severityOf(status)];
+  ownConditionOf(status) ?? BY_SEVERITY[severityOf(status)];
+
+const ownConditionOf = (status: string) =>
+  CONDITIONS.find((condition) => condition === status.toLowerCase());
 
 export const conditionText = (condition: Condition) => TEXTS[condition];
 
 /** Names a status; other services' statuses stay as they are. */
 export function statusText(monitor: Pick<StatusMonitor, 'status'>): string {
-  const ours = CONDITIONS[monitor.status.toUpperCase()];
+  const ours = ownConditionOf(monitor.status);
   return ours ? conditionText(ours) : monitor.status;
 }
 

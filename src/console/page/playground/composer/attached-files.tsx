@@ -6,7 +6,7 @@ import { randomId } from '../../shared/random-id.ts';
 import { sentenceOf } from '../../shared/requests.ts';
 import { uploadFile } from '../requests.ts';
 
-interface AttachedFile {
+export interface AttachedFile {
   key: string;
   name: string;
   /** Absent until it is uploaded. */
@@ -59,12 +59,13 @@ export function useAttachedFiles(channel: string, onProblem: (problem: string) =
       for (const file of fitting.slice(0, room)) void upload(file);
     },
     remove: (key: string) => change((all) => all.filter((one) => one.key !== key)),
-    /** Removes all files because they are sent. Returns a function that puts them back. */
+    /** Removes and returns all files, because they are sent. */
     take() {
       const taken = current.current;
       change(() => []);
-      return () => change((all) => [...taken, ...all].slice(0, MAX_FILES));
+      return taken;
     },
+    putBack: (taken: AttachedFile[]) => change((all) => [...taken, ...all].slice(0, MAX_FILES)),
   };
 }
 

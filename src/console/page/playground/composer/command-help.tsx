@@ -1,17 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Completion, LineSuggestion } from './completion.ts';
 
-export function SuggestionList({
-  id,
-  suggestions,
-  chosen,
-  onTake,
-}: {
+export function SuggestionList(props: {
   id: string;
   suggestions: LineSuggestion[];
   chosen: number | undefined;
   onTake: (suggestion: LineSuggestion) => void;
 }) {
+  const { id, suggestions, chosen, onTake } = props;
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (chosen === undefined) return;

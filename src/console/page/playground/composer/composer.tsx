@@ -10,15 +10,16 @@ import {
 } from 'preact/hooks';
 import { Problem, submitting } from '../../shared/form.tsx';
 import { AttachIcon, SendIcon } from '../../shared/icons.tsx';
+import { useLiveState } from '../../shared/live-state.ts';
 import { sentenceOf } from '../../shared/requests.ts';
 import { Reader } from '../reader-context.ts';
-import { type OfferedValue, suggestValues } from '../requests.ts';
+import { type ChatPlace, type OfferedValue, suggestValues } from '../requests.ts';
 import { AttachedFiles, useAttachedFiles } from './attached-files.tsx';
 import { CommandHint, SuggestionList } from './command-help.tsx';
 import { type Completion, completeLine, type LineSuggestion } from './completion.ts';
+import { keepUnsent, keyOfPlace, unsentLines } from './unsent.ts';
 
 export interface ComposerControl {
-  /** Replaces the line, ready to be sent. */
   fill(line: string): void;
   focus(): void;
   /** Shows why another action here failed; an empty text removes that. */
@@ -31,19 +32,28 @@ type LineInput = RefObject<HTMLTextAreaElement | null>;
 export function Composer(props: {
   control: RefObject<ComposerControl | null>;
   label: string;
-  channel: string;
+  place: ChatPlace;
   placeholder: string;
   onSay: (text: string, files: string[]) => Promise<void>;
 }) {
-  const { control, label, channel, placeholder, onSay } = props;
+  const { control, label, place, placeholder, onSay } = props;
   const input: LineInput = useRef(null);
   const [problem, setProblem] = useState('');
-  const attached = useAttachedFiles(channel, setProblem);
+  const attached = useAttachedFiles(place.channel, setProblem);
   const { line, isCaretAtEnd, noteCaret, change, fill, putBack } = useLine(input);
   const help = useSuggestions(line, isCaretAtEnd);
+  const key = keyOfPlace(place);
+  const unsent = useLiveState(unsentLines)[key];
   const [isSending, setIsSending] = useState(false);
   const isEmpty = line.trim() === '' && attached.ids.length === 0;
   const canSend = !isEmpty && !isSending && !attached.isSending;
+
+  useEffect(() => {
+    if (!unsent) return;
+    putBack(unsent.text);
+    attached.putBack(unsent.files);
+    setProblem(unsent.problem);
+  }, [unsent]);
 
   function fillIn(next: string) {
     fill(next);
@@ -57,17 +67,17 @@ export function Composer(props: {
     if (!canSend) return;
     const text = line.trim();
     const { ids } = attached;
-    const putFilesBack = attached.take();
+    const files = attached.take();
     setIsSending(true);
     setProblem('');
     change('');
+    keepUnsent(key, undefined);
     help.reset();
     try {
       await onSay(text, ids);
     } catch (error) {
-      setProblem(sentenceOf(error));
-      putBack(text);
-      putFilesBack();
+      // The reader may be in another channel by now, or on the way to the login.
+      keepUnsent(key, { text, files, problem: sentenceOf(error) });
     }
     setIsSending(false);
   }
@@ -119,6 +129,7 @@ export function Composer(props: {
           value={line}
           onInput={({ currentTarget }) => {
             change(currentTarget.value);
+            keepUnsent(key, undefined);
             help.reset();
           }}
           onSelect={noteCaret}
@@ -161,15 +172,15 @@ function useLine(input: LineInput) {
       setLine(next);
       noteCaret();
     },
-    /** Replaces the line and puts the caret at its end. */
     fill(next: string) {
       mustPlaceCaret.current = true;
       setLine(next);
       setIsCaretAtEnd(true);
       input.current?.focus();
     },
-    /** Restores a line that couldn't be sent, unless a new one has been begun. */
-    putBack: (text: string) => setLine((current) => (current === '' ? text : current)),
+    /** Restores a line that couldn't be sent, in front of one that has been begun. */
+    putBack: (text: string) =>
+      setLine((current) => (current === '' ? text : `${text}\n${current}`)),
   };
 }
 

@@ -59,7 +59,7 @@ export function FormDialog(props: {
   return (
     <dialog ref={dialog} class="form-dialog" aria-labelledby={titleId} onClose={onClose}>
       <form noValidate onSubmit={submitting(() => void send())}>
-        <div class="form-head beside">
+        <div class="bar beside">
           <h2 id={titleId}>{form.title}</h2>
           <button
             type="button"
@@ -89,7 +89,7 @@ export function FormDialog(props: {
           <button type="button" class="plain" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
-          <button type="submit" class="main filled" aria-disabled={sending}>
+          <button type="submit" class="main" aria-disabled={sending}>
             {form.send}
           </button>
         </div>

@@ -8,21 +8,18 @@ import type {
 } from '../../../shared/api-types.ts';
 import { linkOf, ratingOfButton, stepInWords } from '../../../shared/from-bot.ts';
 import { MarkdownView } from '../../markdown/markdown-view.ts';
+import { keep, readKept } from '../../shared/storage.ts';
 import { CardButton } from './card-button.tsx';
-import { readRating, storeRating } from './ratings.ts';
 
-export function AnswerView({
-  answer,
-  fileAt,
-  onPress,
-}: {
+export function AnswerView(props: {
   answer: AnswerBody;
   fileAt: string | undefined;
   onPress: (action: CardAction) => Promise<InteractionOutcome | undefined>;
 }) {
+  const { answer, fileAt, onPress } = props;
   const { actions = [], document } = answer;
-  const id = actions.find(ratingOfButton)?.values.answer ?? '';
-  const [rating, setRating] = useState(() => readRating(id));
+  const ratingKey = `rating ${actions.find(ratingOfButton)?.values.answer ?? ''}`;
+  const [rating, setRating] = useState(() => readKept('sessionStorage', ratingKey));
   async function press(action: CardAction) {
     const outcome = await onPress(action);
     const pressed = ratingOfButton(action);
@@ -30,7 +27,7 @@ export function AnswerView({
     if (!pressed || !outcome || outcome.shown === 'nothing') return;
     // A second press removes the rating.
     const now = pressed === rating ? '' : pressed;
-    storeRating(id, now);
+    keep('sessionStorage', ratingKey, now);
     setRating(now);
   }
   return (

@@ -10,17 +10,13 @@ const SIGNS: Record<string, { name: string; Shape: () => JSX.Element }> = {
 };
 
 /** A button under a card or an answer. It can't be pressed while a press is under way, its own or the one it `waits` for. */
-export function CardButton({
-  action,
-  waits = false,
-  pressed,
-  onPress,
-}: {
+export function CardButton(props: {
   action: CardAction;
   waits?: boolean;
   pressed?: boolean;
   onPress: (action: CardAction) => Promise<unknown>;
 }) {
+  const { action, waits = false, pressed, onPress } = props;
   const [pressing, setPressing] = useState(false);
   const sign = Object.hasOwn(SIGNS, action.label) ? SIGNS[action.label] : undefined;
   async function press() {

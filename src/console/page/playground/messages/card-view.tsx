@@ -36,13 +36,8 @@ const WIDE_WORD = /\S{26}/;
 const BARS = /[\u2581-\u2588]/;
 
 /** A card. All its words are plain text. */
-export function CardView({
-  card,
-  onPress,
-}: {
-  card: Card;
-  onPress: (action: CardAction) => Promise<unknown>;
-}) {
+export function CardView(props: { card: Card; onPress: (action: CardAction) => Promise<unknown> }) {
+  const { card, onPress } = props;
   const { actions = [] } = card;
   const [deciding, setDeciding] = useState(false);
   async function press(action: CardAction) {
@@ -171,5 +166,5 @@ function cellClass(cell: string): string {
 
 function Words({ text }: { text: string }) {
   const tone = Object.hasOwn(STATUS_TONES, text) ? STATUS_TONES[text] : undefined;
-  return tone ? <span class={`status ${tone}`}>{text}</span> : <TextWithMoments text={text} />;
+  return tone ? <span class={`status pill ${tone}`}>{text}</span> : <TextWithMoments text={text} />;
 }

@@ -2,7 +2,6 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Problem, submitting } from '../../shared/form.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 
-/** A name that is edited in place: Enter saves it, Escape cancels. */
 export function InlineName(props: {
   label: string;
   value: string;

@@ -10,20 +10,14 @@ import { AnswerView } from './answer-view.tsx';
 import { CardView } from './card-view.tsx';
 import { SentFiles } from './sent-files.tsx';
 
-export function MessageView({
-  message,
-  thread,
-  selected = false,
-  onPress,
-  children,
-}: {
+export function MessageView(props: {
   message: Message;
-  /** The root message if this is a reply. */
   thread?: string;
   selected?: boolean;
   onPress: (pressed: PressedButton) => Promise<InteractionOutcome | undefined>;
   children?: ComponentChildren;
 }) {
+  const { message, thread, selected = false, onPress, children } = props;
   const { author, body, command, by } = message;
   const { person, dismiss } = useContext(Reader);
   const nameOf = useName();
@@ -44,7 +38,7 @@ export function MessageView({
       <div>
         <p class="byline flow fine">
           <strong>{name}</strong>
-          {isYours && <span class="you">you</span>}
+          {isYours && <span class="you pill">you</span>}
           <Clock atMs={message.atMs} />
           {message.changedAtMs !== undefined && (
             <span>

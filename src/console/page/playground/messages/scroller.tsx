@@ -17,19 +17,14 @@ export interface OlderPart {
  * A list that stays at its end while it grows, unless the reader has scrolled up; then a button leads back. `follow` changes with
  * each new message; the reader's `own` messages are always shown.
  */
-export function Scroller({
-  label,
-  follow,
-  own,
-  older,
-  children,
-}: {
+export function Scroller(props: {
   label: string;
   follow: string;
   own: boolean;
   older?: OlderPart;
   children: ComponentChildren;
 }) {
+  const { label, follow, own, older, children } = props;
   const box: Box = useRef(null);
   const content = useRef<HTMLDivElement>(null);
   const { hasMissed, goToEnd, noteScroll } = useEnd(box, content, { follow, own });

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ShownFile } from '../../../shared/api-types.ts';
 
-/** A message's files: small images and file names, as links to the whole files. */
 export function SentFiles({ files }: { files: readonly ShownFile[] }) {
   return (
     <ul class="sent flow" aria-label="Files of this message">

@@ -1,6 +1,6 @@
 import type { StatusMonitor } from '../../../status/api-types.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
-import { publicAddress } from '../../shared/public-address.ts';
+import { publicAddress } from '../../shared/meta.ts';
 import { addressOf } from '../use-status.ts';
 
 /** The monitor's badge, its Markdown to embed it, and links for programs. */
@@ -25,5 +25,4 @@ export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: Statu
   );
 }
 
-/** Removes all Markdown from a name. */
 const plain = (name: string) => name.replace(/[^\p{L}\p{N} .,:_-]/gu, '').trim() || 'Status';

@@ -10,13 +10,8 @@ const DAY_MS = 86_400_000;
 
 const CERTIFICATE_WARNING_DAYS = 14;
 
-export function FactsPanel({
-  details,
-  monitor,
-}: {
-  details: StatusDetails;
-  monitor: StatusMonitor;
-}) {
+export function FactsPanel(props: { details: StatusDetails; monitor: StatusMonitor }) {
+  const { details, monitor } = props;
   const nowMs = useNowMs(1_000);
   const { interval_seconds, certificate_ends_at, heartbeat, maintenance } = details;
   const { last_checked_at, status_changed_at } = monitor;

@@ -21,15 +21,12 @@ const SPANS = [
 ] as const;
 
 /** One opened monitor. `live` is its current state from the list. */
-export function MonitorView({
-  id,
-  live,
-  client,
-}: {
+export function MonitorView(props: {
   id: string;
   live: StatusMonitor | undefined;
   client: StatusClient;
 }) {
+  const { id, live, client } = props;
   const [chosenHours, setHours] = useState<number>();
   const hours = chosenHours ?? (isYoung(live) ? 1 : 24);
   const version = `${live?.status} ${live?.status_changed_at}`;
@@ -128,15 +125,8 @@ function Uptimes({ details }: { details: NonNullable<DetailsState['details']> })
   );
 }
 
-function Latency({
-  state,
-  hours,
-  onHours,
-}: {
-  state: DetailsState;
-  hours: number;
-  onHours: (hours: number) => void;
-}) {
+function Latency(props: { state: DetailsState; hours: number; onHours: (hours: number) => void }) {
+  const { state, hours, onHours } = props;
   if (!state.details) return null;
   return (
     <section class="panel framed" aria-label="Response times" aria-busy={state.hours !== hours}>

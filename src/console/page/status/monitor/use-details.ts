@@ -8,9 +8,7 @@ const RETRY_MS = 5_000;
 
 /** The details of a monitor; older ones stay until the answer comes. */
 export interface DetailsState {
-  /** Undefined until the first answer. */
   details: StatusDetails | undefined;
-  /** The period of the details. */
   hours: number;
   /** The monitor doesn't exist. */
   gone: boolean;

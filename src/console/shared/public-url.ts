@@ -1,2 +1,0 @@
-/** Name of the meta tag with `PUBLIC_URL`. */
-export const PUBLIC_URL_META = 'askwatch-public-url';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export interface WatchReading {
   /** The longest time in which the event loop did nothing else. */
   blockMs: number;
-  /** The same without time in which other processes used the core. */
+  /** `blockMs` without the time in which other processes used the core. */
   ownBlockMs: number;
   /** CPU of the whole process, including garbage collection. */
   cpuMs: number;

@@ -9,8 +9,8 @@ import { startSlackTeams } from '../fakes/slack/teams.ts';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { runCli } from '../helpers/end-to-end/key-commands.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { filesWith } from '../helpers/files-with.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { filesWith } from '../helpers/test-store.ts';
 
 const [ALPHA, BETA] = ['T00ALPHA', 'T00BETA'];
 const PASSWORD = 'correct horse battery';

@@ -6,11 +6,11 @@ import { placeKey } from '../../src/bot/shared/place.ts';
 import { applyPoll } from '../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from './bot/hand-clock.ts';
 import { eventually } from './eventually.ts';
 import { recordingLog } from './recording-log.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { openTestStore } from './test-store.ts';
 
 /** Alerts in a channel of a real platform, from the poll on, with a manual clock for stories of minutes. */
 export async function startAlertStory(platform: Platform, channel: string) {
@@ -21,7 +21,7 @@ export async function startAlertStory(platform: Platform, channel: string) {
   const statuses = new Map<string, string>();
 
   async function live() {
-    const store = await openLowdbStore({ folder, log });
+    const store = await openTestStore({ folder, log });
     const state = await openWatchState(store);
     const sender = createSender({ state, alertPlaces: [place], clock, random: () => 0.5, log });
     sender.start([platform]);

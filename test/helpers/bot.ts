@@ -1,8 +1,14 @@
 import { onTestFinished } from 'vitest';
 import { platforms } from '../../src/app/platforms.ts';
-import { type BotOptions, createBot } from '../../src/bot/bot.ts';
+import { createBot } from '../../src/bot/bot.ts';
+import type { Intakes } from '../../src/bot/intake/intakes.ts';
 import type { OpenBot } from '../../src/bot/platform.ts';
-import type { Card } from '../../src/bot/shared/card.ts';
+import {
+  type Card,
+  type CardAction,
+  decodeAction,
+  encodeAction,
+} from '../../src/bot/shared/card.ts';
 import {
   type AnswerPart,
   type AnswerStep,
@@ -12,10 +18,10 @@ import {
 } from '../../src/bot/shared/invocation.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
 import type { BotSettings } from '../../src/bot/shared/settings.ts';
+import type { OtherServer } from '../../src/bot/tool-servers/known-server.ts';
 import { createUsageLog, type UsageLog } from '../../src/bot/usage/usage-log.ts';
 import { createGatewayClient } from '../../src/clients/gateway.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Lease, Store } from '../../src/store/store.ts';
 import {
   type ModelProvider,
@@ -25,6 +31,7 @@ import {
 import { type MonitoringService, startMonitoringService } from '../fakes/monitoring-service.ts';
 import { recordingLog } from './recording-log.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { openTestStore } from './test-store.ts';
 
 /** A real bot with a real store and real clients, over fakes of the two services. */
 export interface TestBot {
@@ -36,9 +43,16 @@ export interface TestBot {
   /** Log lines, oldest first. */
   lines: Array<Record<string, unknown>>;
   /** Says a line in a channel; each call is an invocation of its own unless `id` is given. */
-  say(
-    line: string,
-    where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person' | 'files' | 'around'>>,
+  say(line: string, where?: Partial<Omit<Invocation, 'request'>>): Promise<Reply>;
+  send(
+    request: Invocation['request'],
+    where?: Partial<Omit<Invocation, 'request'>>,
+  ): Promise<Reply>;
+  /** Presses a button by the text that it carries, like a platform. */
+  press(
+    of: Reply | Card | readonly CardAction[] | undefined,
+    label: string,
+    where?: Partial<Omit<Invocation, 'request'>>,
   ): Promise<Reply>;
   /** Ends bot, clients and store, as the end of the program does; happens by itself when the test is over. */
   stop(): Promise<void>;
@@ -58,15 +72,23 @@ export interface TestBotOptions {
   /** The thread that reads PDFs, for a test that has some. */
   pdfProgram?: URL;
   /** Intakes, if other parts of the test use them. */
-  intakes?: NonNullable<BotOptions['intakes']>;
+  intakes?: Intakes;
   /** Other people's servers whose tools may be used. */
-  toolServers?: NonNullable<BotOptions['toolServers']>;
+  toolServers?: readonly OtherServer[];
 }
 
 /** The channel of `say` when none is named. */
 export const CHANNEL: Place = { platform: 'console', channel: 'general' };
 
+const ADA = { id: 'U1', name: 'Ada' };
+
 let invocations = 0;
+
+function actionsOf(of: Reply | Card | readonly CardAction[] | undefined): readonly CardAction[] {
+  if (of === undefined) return [];
+  if (!('kind' in of)) return 'parts' in of ? (of.actions ?? []) : of;
+  return (of.kind === 'card' ? of.card.actions : of.kind === 'answer' && of.actions) || [];
+}
 
 async function takeLease(store: Store): Promise<Lease> {
   const lease = await store.lease('bot');
@@ -84,7 +106,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   const service = options.service ?? (await startMonitoringService({ limit: false }));
   const store =
     options.store ??
-    (await openLowdbStore({ folder: options.folder ?? (await temporaryFolder()), log }));
+    (await openTestStore({ folder: options.folder ?? (await temporaryFolder()), log }));
   const settings: BotSettings = {
     askModel: undefined,
     askSystemPrompt: undefined,
@@ -99,17 +121,19 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   const gateway = createGatewayClient({
     baseUrl: provider.url,
     apiKey: provider.apiKey,
-    stallMs: settings.askStallMs,
   });
   const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
   const monitoring = createMonitoringClient({ baseUrl, apiKey });
-  const { pdfProgram, toolServers = [], intakes } = options;
+  const { pdfProgram, toolServers, intakes } = options;
+  const shared = new Map<string, unknown>([
+    ['tool-servers', toolServers && (() => toolServers)],
+    ['intake', intakes],
+  ]);
   const usageLog = createUsageLog(store);
   const lease = await takeLease(store);
   const bot = await createBot({
-    ...{ store, lease, gateway, monitoring, settings, platforms, pdfProgram, toolServers, log },
+    ...{ store, lease, gateway, monitoring, settings, platforms, pdfProgram, shared, log },
     usageLog,
-    intakes,
   });
 
   let stopping: Promise<void> | undefined;
@@ -127,6 +151,11 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   }
   onTestFinished(stop);
 
+  const send: TestBot['send'] = (request, where = {}) => {
+    invocations += 1;
+    const id = `test:${process.pid}:${invocations}`;
+    return bot.dispatch({ id, request, place: CHANNEL, person: ADA, ...where });
+  };
   return {
     bot,
     store,
@@ -134,15 +163,13 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
     provider,
     service,
     lines,
-    say(line, where = {}) {
-      invocations += 1;
-      return bot.dispatch({
-        id: `test:${process.pid}:${invocations}`,
-        request: { line },
-        place: CHANNEL,
-        person: { id: 'U1', name: 'Ada' },
-        ...where,
-      });
+    send,
+    say: (line, where) => send({ line }, where),
+    press(of, label, where) {
+      const action = actionsOf(of).find((one) => one.label === label);
+      const request = action && decodeAction(encodeAction(action));
+      if (!request) throw new Error(`There is no button ${label}.`);
+      return send(request, where);
     },
     stop,
   };

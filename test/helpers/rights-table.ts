@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { actions, commands } from '../../src/bot/commands/commands.ts';
+import { actions, commands } from '../../src/bot/features.ts';
 import type { Bot } from '../../src/bot/platform.ts';
 import { type Card, encodeAction } from '../../src/bot/shared/card.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
@@ -71,8 +71,7 @@ export const PRESSED: Row[] = [
   row('tools accept', 'shared', { change: 'c1' }),
   row('monitor list page', 'nothing', { page: '1' }),
   row('monitor remove for good', 'shared', { monitor: 'mon_1' }),
-  row('monitor maintenance plan', 'shared'),
-  row('monitor maintenance form', 'shared', { monitor: 'mon_1', when: 'off' }),
+  row('monitor maintenance plan', 'shared', { monitor: 'mon_1', when: 'off' }),
   row('monitor push address', 'shared', { monitor: 'mon_1' }),
   row('monitor push address new', 'shared', { monitor: 'mon_1' }),
   row('monitor intake test end', 'place', { intake: 'in_1' }),

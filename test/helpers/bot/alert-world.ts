@@ -11,11 +11,11 @@ import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../eventually.ts';
 import { long } from '../long.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { createHandClock } from './hand-clock.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 
@@ -76,7 +76,7 @@ export async function openAlertWorld(options: {
   }
 
   async function open() {
-    const store = await openLowdbStore({ folder, log });
+    const store = await openTestStore({ folder, log });
     return { store, durable: await openWatchState(store), channels: createChannels(store) };
   }
 

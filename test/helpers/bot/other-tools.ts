@@ -1,4 +1,4 @@
-import type { OtherServer } from '../../../src/bot/tools/others/known-server.ts';
+import type { OtherServer } from '../../../src/bot/tool-servers/known-server.ts';
 import { createToolServer } from '../../../src/clients/tool-server.ts';
 import type { Said, ScriptedCall } from '../../fakes/model-provider.ts';
 import { startTestBot, type TestBot, type TestBotOptions } from '../bot.ts';

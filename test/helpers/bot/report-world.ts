@@ -10,9 +10,9 @@ import type { Place } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { createHandClock } from './hand-clock.ts';
 import { createLife } from './killable-life.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
@@ -29,7 +29,7 @@ export async function openReportWorld(options: {
   const slack = createScriptedPlatform('slack');
   const clock = createHandClock(startMs);
   const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
-  const store = await openLowdbStore({ folder, log });
+  const store = await openTestStore({ folder, log });
   const durable = await openWatchState(store);
   const channels = createChannels(store);
   await durable.update(

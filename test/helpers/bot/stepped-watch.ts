@@ -8,10 +8,10 @@ import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../eventually.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 
 /** The service's response about one monitor; `undefined` is no response. */
 export type Asked = (
@@ -69,7 +69,7 @@ export async function startSteppedWatch(
   { folder, nowMs, pollMs = 5000 }: { folder?: string; nowMs: number; pollMs?: number },
 ) {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log });
+  const store = await openTestStore({ folder: folder ?? (await temporaryFolder()), log });
   const state = await openWatchState(store);
   // Longer than tests wait: what a poll waits for is the watch's to say.
   const monitoring = createMonitoringClient({

@@ -11,7 +11,7 @@ import {
 
 const START = Date.UTC(2027, 0, 15);
 
-export const NOTHING_WATCHED: Watching = { known: [], learnt: true, shortLooks: 0, alerts: [] };
+export const NOTHING_WATCHED: Watching = { known: [], isLearned: true, shortLists: 0, alerts: [] };
 
 type Members = Group['members'];
 
@@ -104,7 +104,7 @@ export const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
     known: [...now.known].reverse(),
     alerts: [...now.alerts].reverse(),
   })),
-  fc.nat({ max: 3 }).map((shortLooks) => (now: Watching) => ({ ...now, shortLooks })),
+  fc.nat({ max: 3 }).map((shortLists) => (now: Watching) => ({ ...now, shortLists })),
   fc.tuple(id, fc.nat({ max: 2 })).map(([one, count]) => (now: Watching) => {
     const { downs = [], ...others } = now;
     const left = downs.filter(({ monitorId }) => monitorId !== one);
@@ -138,7 +138,7 @@ export const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
 
 const reportedAlert = (key: string, status: Reported['status'] = 'FIRING'): Reported => ({
   ...{ id: reportedId('i1', key), intake: 'i1', place: 'slack:C1', key, name: `Alert “${key}”` },
-  ...{ status, startedAtMs: START, saidStartMs: START, heardAtMs: START },
+  ...{ status, startedAtMs: START, senderStartMs: START, lastReportAtMs: START },
 });
 
 const heldBack = (id: string, count: number) => ({

@@ -32,7 +32,7 @@ interface Slot {
   isDown: boolean;
 }
 
-/** Starts processes on one database, any of which may be dead at any moment. */
+/** Starts several processes on one database, for tests that kill them. */
 export async function startProcesses(
   count: number,
   { database, schema, env }: { database: string; schema: string; env: Record<string, string> },

@@ -1,4 +1,6 @@
+import type { Logger } from 'pino';
 import { createCheckTypes, SHIPPED_TYPES } from '../../../src/monitoring/checks/registry.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { createFakeClock } from '../monitoring/fake-clock.ts';
 import { startService } from '../monitoring/service.ts';
 import type { AtEnd } from '../temporary-folder.ts';
@@ -16,7 +18,9 @@ export async function writeWatchedPast(
   const types = createCheckTypes(
     SHIPPED_TYPES.map((type) => ('probe' in type ? { ...type, ...passes } : type)),
   );
-  const service = await startService({ folder, clock, types, atEnd });
+  // The program reads the files later.
+  const openStore = (log: Logger) => openLowdbStore({ folder, log });
+  const service = await startService({ folder, openStore, clock, types, atEnd });
   await service.create({
     name: 'Shop',
     target,

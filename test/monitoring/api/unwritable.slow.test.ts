@@ -8,7 +8,7 @@ import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { type Answer, type Service, startService } from '../../helpers/monitoring/service.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { folderOfFiles } from '../../helpers/test-store.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 
@@ -60,7 +60,7 @@ async function shownBy({ call }: Service): Promise<MonitorDetails[]> {
 
 /** A folder with a site that is UP and is not checked again, one that is paused, and a job. */
 async function seeded() {
-  const folder = await temporaryFolder();
+  const folder = await folderOfFiles();
   const target = await startWebTarget();
   const other = await startWebTarget();
   const service = await startService({ folder });

@@ -9,8 +9,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { mortalStore } from '../../helpers/mortal-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-import { filesWith, openTestStore } from '../../helpers/test-store.ts';
+import { filesWith, folderOfFiles, openTestStore } from '../../helpers/test-store.ts';
 
 const MINUTE_MS = 60_000;
 const NOON_MS = Date.UTC(2027, 0, 15, 12);
@@ -69,7 +68,7 @@ async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) 
 
 /** A closed folder with two monitors that had outages; one was edited, so it has two versions. */
 async function lived(): Promise<string> {
-  const folder = await temporaryFolder();
+  const folder = await folderOfFiles();
   const { monitors, watch, close } = await open(folder);
   for (const name of ['gone', 'stays']) {
     const { monitor } = await monitors.add(siteOf(name));
@@ -114,7 +113,7 @@ test('a kill at any write of a removal leaves the monitor, or nothing that the n
   let removals = 0;
   // The last ones look for results, hour by hour.
   for (let isDone = false; !isDone; writes += writes < 12 || long ? 1 : 7) {
-    const folder = await temporaryFolder();
+    const folder = await folderOfFiles();
     await cp(before, folder, { recursive: true });
     const first = await open(folder, { writes });
     const id = named(first, 'gone')?.id ?? '';

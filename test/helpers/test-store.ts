@@ -98,8 +98,8 @@ async function textOfFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    // A folder, or a file that is gone since the folder was read.
-    if (['EISDIR', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    // A folder, a socket, or a file that is gone since the folder was read.
+    if (['EISDIR', 'ENXIO', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
     throw error;
   }
 }

@@ -59,8 +59,7 @@ function mayOverlap({ changes, sinceMs, status }: WatchedMonitor['published'], f
 }
 
 function newest(incidents: RecentIncident[], count: number): RecentIncident[] {
-  // All times have the same format, so texts sort by time.
-  return incidents
-    .sort((a, b) => (a.started_at < b.started_at ? 1 : a.started_at > b.started_at ? -1 : 0))
-    .slice(0, count);
+  // All times have the same format, so texts sort by time. The order of equal times doesn't depend on which was read first.
+  const keyOf = (one: RecentIncident) => `${one.started_at} ${one.monitor}`;
+  return incidents.sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1)).slice(0, count);
 }

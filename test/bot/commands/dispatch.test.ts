@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { UnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.ts';
+import { messageActions } from '../../../src/bot/commands/commands.ts';
 import { createDispatch, type Services } from '../../../src/bot/commands/dispatch.ts';
 import { actions, commands } from '../../../src/bot/features.ts';
 import type { Claims } from '../../../src/bot/platform.ts';
@@ -169,15 +170,18 @@ test.each<[Invocation['request'], { isQuestion: boolean; private: boolean }]>([
 ])('%j is stored as a question or not, and as private or not', async (request, kind) => {
   const kinds: object[] = [];
   const { log } = recordingLog();
-  const dispatch = createDispatch({ commands, actions, log } as unknown as Services, {
-    seenInvocations: {
-      async once(_: Invocation, stored: object) {
-        kinds.push(stored);
-      },
-    } as unknown as SeenInvocations,
-    pressed: {} as Claims<never>,
-    unfinished: {} as UnfinishedAnswers,
-  });
+  const dispatch = createDispatch(
+    { commands, actions: [...actions, ...messageActions], log } as unknown as Services,
+    {
+      seenInvocations: {
+        async once(_: Invocation, stored: object) {
+          kinds.push(stored);
+        },
+      } as unknown as SeenInvocations,
+      pressed: {} as Claims<never>,
+      unfinished: {} as UnfinishedAnswers,
+    },
+  );
   await dispatch({ ...invocationOf('a'), request });
   expect(kinds).toEqual([kind]);
 });

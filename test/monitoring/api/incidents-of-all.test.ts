@@ -54,6 +54,24 @@ function manyMonitors(count: number, incidentsEach: number) {
   return { monitors, history, asked };
 }
 
+test('incidents that began at the same moment come in one order, whichever monitor is read first', async () => {
+  const { history } = manyMonitors(0, 1);
+  const started_at = new Date(START_MS).toISOString();
+  const sameStart = {
+    async incidentsDuring(monitor: string) {
+      const { incidents, complete } = await history.incidentsDuring(monitor);
+      return { incidents: incidents.map((one) => ({ ...one, started_at })), complete };
+    },
+  };
+  const read = async (...ids: string[]) => {
+    const changed = { ...createInitialState(START_MS), changes: 2 };
+    const monitors = ids.map((id) => watched(id, changed));
+    const found = await incidentsOfAll(monitors, sameStart, { ...sinceStart, limit: 10 });
+    return found.incidents.map(({ monitor }) => monitor);
+  };
+  expect(await read('mon_2', 'mon_1', 'mon_3')).toEqual(await read('mon_3', 'mon_2', 'mon_1'));
+});
+
 /** Events of a monitor; a change is confirmed at once, or after two results. */
 const happenings: Array<(state: MonitorState, nowMs: number) => StatusStep> = [
   (state, nowMs) => applyResult(state, up, { toDown: 2, toUp: 1 }, nowMs),

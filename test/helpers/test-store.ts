@@ -99,7 +99,8 @@ async function textOfFile(path: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     // A folder, a socket, or a file that is gone since the folder was read.
-    if (['EISDIR', 'ENXIO', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    if (['EISDIR', 'ENXIO', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return '';
     throw error;
   }
 }

@@ -206,7 +206,13 @@ async function bothLived(running: Awaited<ReturnType<typeof bothInstalled>>) {
     const files = await filesWith(team, running.folder);
     return [...new Set(files.map((name) => name.split('/')[0]))].sort();
   };
-  const all = ['answer-usage', 'channel-asking', 'conversations', 'person-places', 'slack-installations'];
+  const all = [
+    'answer-usage',
+    'channel-asking',
+    'conversations',
+    'person-places',
+    'slack-installations',
+  ];
   for (const team of [ALPHA, BETA]) {
     await eventually(async () => {
       const folders = await foldersWith(team);

@@ -73,7 +73,11 @@ export async function filesWith(wanted: string, folder: string): Promise<string[
     .sort();
 }
 
+/** Throws if nothing was ever stored for the folder, because a search in it would then prove nothing. */
 async function storedTexts(folder: string): Promise<Array<{ name: string; text: string }>> {
+  if (!dataOfFolders.has(resolve(folder)) && !(await hasFiles(folder))) {
+    throw new Error(`No store was opened in ${folder}.`);
+  }
   const files = (await readdir(folder, { recursive: true })).map(async (name) => ({
     name,
     text: await textOfFile(join(folder, name)),

@@ -42,7 +42,3 @@ export const wordsOf = (one: One): AlertWords => (isReported(one) ? ALERT : MONI
 /** Monitors and alerts never share a message. */
 export const wordsOfAll = (all: readonly One[]): AlertWords =>
   all.length > 0 && all.every(isReported) ? ALERT : MONITOR;
-
-/** Leaves out the parts that a card or a text doesn't have. */
-export const present = <T>(...parts: ReadonlyArray<T | false | undefined>): T[] =>
-  parts.filter((part): part is T => part !== false && part !== undefined);

@@ -14,11 +14,12 @@ import type {
   ReportDetails,
   Reported,
 } from '../incidents/watch-state.ts';
+import { compact } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { alertCard, changesInWords, lasted } from './alert-card.ts';
-import { present, wordsOfAll } from './alert-words.ts';
+import { wordsOfAll } from './alert-words.ts';
 
 /** Without an answer in this time, the other facts are used. */
 const ASK_MS = 5_000;
@@ -117,7 +118,7 @@ function reportedFacts(incident: Incident, reported: ReportDetails, nowMs: numbe
         : incident.gone
           ? `It has not been reported since ${utc(endedAtMs)}. It is unknown if it is over.`
           : `It was resolved at ${utc(endedAtMs)}, after ${words}.`;
-  return present(
+  return compact(
     `Alert: ${oneLine(name)}`,
     `Reported by another system through the intake: ${oneLine(target)}. Askwatch does not check it itself.`,
     ...(incident.flapping
@@ -264,7 +265,7 @@ function careLines(incident: Incident, group: Group | undefined): string[] {
   const notes = [...(group?.notes ?? []), ...(incident.notes ?? [])];
   const behind = behindInWords(incident);
   const times = responseTimesMs.map((ms) => `${Math.round(ms)} ms`).join(', ');
-  return present(
+  return compact(
     times !== '' && `Response times of passed checks before it, oldest first: ${times}`,
     behind !== undefined && `Dependents that are down because of it: ${oneLine(behind, 500)}`,
     acknowledged

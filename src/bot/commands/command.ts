@@ -213,7 +213,6 @@ export interface Call {
   proposals: Proposals;
   budgets: Budgets;
   features: OpenFeatures;
-  /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;
   log: Logger;
 }

@@ -23,7 +23,7 @@ const WHY = 'Why is this down, and what should we look at first?';
 export const POSTMORTEM =
   'Write a postmortem draft of this incident for people who were not here: what happened and when, the known cause, the impact, what people did and said, and what is still open.';
 
-/** Whether this is what the buttons under an incident ask a model, which is then asked again in the same words. Pure. */
+/** True for the questions that the buttons under an incident ask. Pure. */
 export const isIncidentQuestion = (question: string) => question === WHY || question === POSTMORTEM;
 
 const acknowledgeButton = button({

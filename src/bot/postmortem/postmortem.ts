@@ -1,11 +1,12 @@
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import { alertCard, changesInWords, lasted } from '../alerts/alert-card.ts';
 import { lostWords } from '../alerts/alert-titles.ts';
-import { isReported, present, wordsOf, wordsOfAll } from '../alerts/alert-words.ts';
+import { isReported, wordsOf, wordsOfAll } from '../alerts/alert-words.ts';
 import { targetInWords } from '../alerts/incident-facts.ts';
 import type { ThreadIncident } from '../incidents/incident-service.ts';
 import { SNOOZE_MS } from '../incidents/incidents.ts';
 import { type GroupMember, groupBy, type Incident, type Note } from '../incidents/watch-state.ts';
+import { compact } from '../shared/card.ts';
 import { bold, plain } from '../shared/inert-markdown.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inUnits, inWords, percentText } from '../shared/text-format.ts';
@@ -239,7 +240,7 @@ function ofMembers({ group }: ThreadIncident): TimelineEntry[] {
     const times = member.flapping?.downs ?? member.times;
     const often = times > 1 ? ` (${counted(times, 'time')} in all)` : '';
     const became = plain(member.degraded ?? wordsOf(member).status, 40);
-    return present<TimelineEntry>(
+    return compact<TimelineEntry>(
       { atMs: fromMs, text: `${name} became ${became}${often}${why}.` },
       toMs !== undefined && { atMs: toMs, text: memberEnd(member, name) },
     );
@@ -295,7 +296,7 @@ function cause({ found, service }: PostmortemFacts): string[] {
   const own = ownAtService(incident, service);
   const compared = group?.members.slice(0, MAX_COMPARED) ?? [];
   const isCut = group !== undefined && compared.length < group.members.length;
-  return present(
+  return compact(
     ...(group ? causesOf(compared) : ownCause(incident)),
     isCut && `Only the first ${compared.length} monitors were compared.`,
     own && `Type of failure for ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`,
@@ -403,7 +404,7 @@ function people({ found, questions }: PostmortemFacts, marks: readonly TimelineE
   const dead = countDead(found);
   const posted = deliveries.filter((one) => one.posted !== undefined).length;
   const notes = notesOf(found);
-  return present(
+  return compact(
     `The alert was posted in ${counted(posted, 'channel')}${dead > 0 ? ` and failed in ${counted(dead, 'channel')}` : ''}.`,
     marks.length === 0 && 'Nobody acknowledged or snoozed it.',
     ...marks.map(({ atMs, text }) => `${at(atMs)}: ${text}`).slice(0, MAX_NAMED),
@@ -431,7 +432,7 @@ function openQuestions({ found, service }: PostmortemFacts): string[] {
   const stillOpen = group
     ? `${counted(open, wordsOfAll(members).noun)} of ${members.length} were still ongoing. When will they recover?`
     : 'It was still ongoing. When will it recover?';
-  return present(
+  return compact(
     open > 0 && stillOpen,
     `What was the root cause?${isUnknown ? ` ${noCause(incident)}` : ''}`,
     notesOf(found).length === 0 && 'What fixed it? No notes were added.',

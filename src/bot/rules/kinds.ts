@@ -47,10 +47,10 @@ interface Kind {
   answer(output: Record<string, unknown>, speech: Speech, said: Said): string;
 }
 
-/** As far back as anything is kept. */
+/** The oldest data that is kept. */
 const ALL_TIME = '400d';
 
-/** What a tool lists at most; of that is shown what an answer has room for. */
+/** A tool lists at most this many; an answer shows as many as fit. */
 const MAX_MONITORS = 50;
 const MAX_INCIDENTS = 100;
 
@@ -81,7 +81,7 @@ const list = (input: Record<string, unknown>, answer: Kind['answer']): Kind => (
   answer,
 });
 
-/** Of one monitor, which must be named. */
+/** A question about one monitor, which must be named. */
 const ofMonitor = (tool: string, answer: Kind['answer']): Kind => ({
   tool,
   input: ({ monitor }) => (monitor === undefined ? undefined : { monitor }),
@@ -181,14 +181,14 @@ export const kinds: Record<QuestionKind, Kind> = {
   resume: ofMonitor('resume_monitor', () => ''),
 };
 
-/** Whether the days of a time tell of it: of all monitors whole days are counted. */
+/** True if a time is made of whole days, which is how all monitors are counted. */
 function isOfDays(span: AskedSpan | undefined): boolean {
   if (span?.from?.includes('T')) return false;
   const [, count = '', unit] = /^(\d+)([mh])$/.exec(span?.last ?? '') ?? [];
   return unit === undefined || (unit === 'h' && Number(count) >= 24);
 }
 
-/** Usage is told of days back from now. */
+/** Usage is counted in days before now. */
 function usageDays(span: AskedSpan | undefined): Record<string, unknown> | undefined {
   if (span === undefined) return {};
   const [, count = '', unit] = /^(\d+)([hdw])$/.exec(span.last ?? '') ?? [];

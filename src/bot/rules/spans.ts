@@ -29,7 +29,7 @@ const MAX_DAYS = 400;
 
 const DAYS_OF: Partial<Record<Unit, number>> = { m: 1 / 1440, h: 1 / 24, d: 1, w: 7 };
 
-/** Of the last one, such as “the past week”. */
+/** Spans for a unit without a number, such as “the past week”. */
 const LAST_ONE: Partial<Record<Unit, string>> = {
   m: '1m',
   h: '1h',
@@ -38,7 +38,7 @@ const LAST_ONE: Partial<Record<Unit, string>> = {
   month: '30d',
 };
 
-/** What reads the times of one language. */
+/** Creates the reader of times in one language. */
 export function createSpanReader(grammar: Grammar) {
   const { macros } = grammar;
   const months = grammar.months.map(wordsOf);

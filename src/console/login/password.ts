@@ -77,6 +77,7 @@ export class ConsolePassword {
   match(guess: string, by: GuesserKind): Promise<string | undefined> {
     const matching = this.lastMatch[by].then(async () => {
       // Another process may just have changed the password, and its end of all sessions may have arrived first.
+      // Without the store the known one decides; the session that would follow can't be stored.
       await this.following.catchUp()?.catch(() => undefined);
       const fingerprint = this.current;
       return fingerprint && (await fits(guess, fingerprint)) ? idOf(fingerprint) : undefined;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
+import { ifOffered } from '../../bot/tools/monitors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { STATUS_DAYS, type StatusDays } from './api-types.ts';
-import { ifThere } from './facts.ts';
 import { createRefresh } from './refresh.ts';
 
 const HOUR_MS = 3_600_000;
@@ -53,7 +53,7 @@ async function readDays(
   const found: DaysById = new Map();
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const list = await ifThere(client.days({ days: STATUS_DAYS, signal, after }));
+    const list = await ifOffered(client.days({ days: STATUS_DAYS, signal, after }));
     if (!list) return undefined;
     for (const { id, up_ms, down_ms } of list.monitors) {
       found.set(id, { last: list.last, up_ms, down_ms });

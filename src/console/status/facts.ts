@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
-import { StatusError } from '../../clients/errors.ts';
+import { ifOffered } from '../../bot/tools/monitors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { HttpError } from '../../http/errors.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
@@ -66,10 +66,10 @@ async function readFacts(client: MonitoringClient, id: string, hours: ShownHours
   const { by, stepMs } = stepOf(hours);
   const from = daysAgo(atMs, hours / 24);
   const [shown, rolled, incidents, lastDay] = await Promise.all([
-    ifThere(client.show(id)),
-    ifThere(client.rollups(id, { by, from })),
-    ifThere(client.incidents(id, { limit: INCIDENTS_COUNT })),
-    ifThere(client.uptime(id, { from: daysAgo(atMs, 1) })),
+    ifOffered(client.show(id)),
+    ifOffered(client.rollups(id, { by, from })),
+    ifOffered(client.incidents(id, { limit: INCIDENTS_COUNT })),
+    ifOffered(client.uptime(id, { from: daysAgo(atMs, 1) })),
   ]);
   return {
     atMs,
@@ -89,16 +89,6 @@ function stepOf(hours: ShownHours) {
 }
 
 const daysAgo = (atMs: number, days: number) => new Date(atMs - days * 24 * HOUR_MS).toISOString();
-
-/** Resolves to `undefined` if the service doesn't offer it. */
-export async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof StatusError && [404, 405, 501].includes(error.status)) return undefined;
-    throw error;
-  }
-}
 
 function tooMany(waitMs: number): HttpError {
   const waitSeconds = Math.max(1, Math.ceil(waitMs / 1000));

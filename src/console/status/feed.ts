@@ -1,11 +1,11 @@
 import { comingWords, monitorNames } from '../../bot/shared/maintenance-words.ts';
 import { inWords } from '../../bot/shared/text-format.ts';
+import { ifOffered } from '../../bot/tools/monitors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Viewer } from '../login/guards.ts';
 import { xmlText } from '../shared/xml-text.ts';
 import type { StatusIncident, StatusMaintenance } from './api-types.ts';
 import { incidentOf } from './details.ts';
-import { ifThere } from './facts.ts';
 import { AHEAD_DAYS } from './maintenance.ts';
 
 const DAY_MS = 86_400_000;
@@ -108,7 +108,7 @@ export function createIncidents(monitoring: () => MonitoringClient) {
   let reading: ReturnType<typeof read> | undefined;
 
   async function read() {
-    return (await ifThere(monitoring().recentIncidents({ limit: MAX_INCIDENTS }))) ?? [];
+    return (await ifOffered(monitoring().recentIncidents({ limit: MAX_INCIDENTS }))) ?? [];
   }
 
   return async (viewer: Viewer): Promise<StatusIncident[]> => {

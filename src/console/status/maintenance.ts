@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { plannedTogether } from '../../bot/shared/maintenance-words.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
+import { ifOffered } from '../../bot/tools/monitors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { PlannedWindow } from '../../contracts/monitoring-additions.ts';
 import type { Viewer } from '../login/guards.ts';
 import type { StatusMaintenance, StatusPlanned } from './api-types.ts';
-import { ifThere } from './facts.ts';
 import { createRefresh } from './refresh.ts';
 import { publicName, utcOf } from './report.ts';
 
@@ -50,7 +50,7 @@ export function createStatusMaintenance(props: {
       what: 'planned maintenance',
       everyMs,
       read: (signal) =>
-        ifThere(monitoring().planned({ days: AHEAD_DAYS, limit: MAX_READ, signal })),
+        ifOffered(monitoring().planned({ days: AHEAD_DAYS, limit: MAX_READ, signal })),
       apply: (list) => apply(list && plannedOf(list.windows, list.total)),
       log,
     }),

@@ -8,11 +8,11 @@ interface Given {
   to: string;
   total: number;
   complete: boolean;
-  incidents: Incident[];
+  incidents: AnsweredIncident[];
   by_monitor: OfMonitor[];
 }
 
-interface Incident {
+interface AnsweredIncident {
   monitor: string;
   started_at: string;
   ended_at?: string;
@@ -42,7 +42,7 @@ function ofMonitor({ incidents: [first] }: Given, asked: string | undefined, { w
   return asked === undefined ? '' : words.of(bold(first?.monitor ?? asked));
 }
 
-function incidentRow(incident: Incident, nowMs: number, speech: Speech): string {
+function incidentRow(incident: AnsweredIncident, nowMs: number, speech: Speech): string {
   const { words, time, length } = speech;
   const { monitor, started_at, ended_at, lasted_seconds, cause } = incident;
   const lasted = length(lasted_seconds * 1000);

@@ -6,8 +6,6 @@ import { HttpError, unavailable } from './errors.ts';
 /** Memory overhead per chunk, in bytes. A body may arrive in chunks of one byte. */
 const PART_BYTES = 200;
 
-export type BodyReader = ReturnType<typeof createBodyReader>;
-
 /**
  * Reads bodies into memory that all senders share fairly. Bytes count when they are received, so announcing much takes nothing from
  * others.

@@ -4,7 +4,6 @@ import { createMemoryWindows } from '../store/memory-windows.ts';
 import type { Taken, Windows } from '../store/windows.ts';
 
 export type RateLimit = ReturnType<typeof createRateLimit>;
-export type SharedRateLimit = ReturnType<typeof createSharedRateLimit>;
 export type RateLimitVerdict = ReturnType<typeof verdictOf>;
 
 /** A sliding window in this process. Refused requests don't count. */

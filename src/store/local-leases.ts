@@ -13,8 +13,6 @@ export const LEASES: CollectionDeclaration<LastFence> = {
   whenCorrupt: 'refuse',
 };
 
-export type LocalLeases = ReturnType<typeof createLocalLeases>;
-
 /** Leases of the only process on a store. `settle` waits for everything that was begun under a lease, before someone else gets it. */
 export function createLocalLeases(
   fences: Collection<LastFence>,

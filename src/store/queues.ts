@@ -1,5 +1,4 @@
 /** Runs tasks of one name one after another, and tasks of different names side by side up to a limit. */
-export type Queues = ReturnType<typeof createQueues>;
 
 /** `limit` bounds the tasks that run at once. */
 export function createQueues(limit = Number.POSITIVE_INFINITY) {

@@ -12,8 +12,6 @@ const ONE_PER_HOUR = 20;
 /** A logged-in browser counts by its session alone, so that no stranger can hold it up. */
 export type Guesser = { session: string } | { address: string };
 
-export type LoginLimits = ReturnType<typeof createLoginLimits>;
-
 export function createLoginLimits(
   store: Pick<Store, 'windows'>,
   steadyMs: () => number = () => performance.now(),

@@ -10,7 +10,7 @@ import type { Person, Place } from '../../bot/shared/place.ts';
 import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
 import type { FoundAt } from '../answers/end-answer.ts';
 import { type Lead, showAnswer, showInConversation } from '../answers/show-answer.ts';
-import { hasCode, reasonOf } from '../api/errors.ts';
+import { hasCode, isDeleted, reasonOf } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
 import type { Handling } from './interaction-context.ts';
@@ -225,6 +225,8 @@ export async function answerWithQuestion(
   } catch (error) {
     log.warn({ err: error }, 'could not show a question');
     answer.notShown?.();
+    // “Thinking…” was removed by a person, or by another client of the bot that has told this one what went wrong.
+    if (isDeleted(error)) return;
     const reason = reasonOf(error, missingPermissions(interaction.channelId));
     await sendEphemeral(handling, `Askwatch couldn’t post the question here. ${reason} Try again.`);
     return;

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
+import { textCard } from '../../../src/bot/shared/card.ts';
+import { toAsker } from '../../../src/bot/shared/invocation.ts';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
@@ -79,4 +81,18 @@ test('a command that comes to the second client alone waits, is acknowledged in 
   const { id } = await eventually(() => asked.reply?.content && asked.reply);
   await eventually(() => discord.channel(id)[0]?.content.includes('-# test-model'));
   await eventually(() => help.followUps.length === 1);
+});
+
+test('a question that one client could not store, and another then answers, ends with one note', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const failed = toAsker(textCard('bad', 'Something went wrong', 'Try again.'));
+  await startPlatform(discord, { ...bot, dispatch: async () => failed });
+  const asked = discord.slash('ask', { question: 'Why?' });
+  await eventually(() => asked.followUps.length === 1);
+  const late = await startPlatform(discord, bot);
+  discord.repeat(asked);
+  await eventually(() => late.lines.some(({ msg }) => msg === 'could not show a question'));
+  await late.platform.stop();
+  expect(asked.followUps).toHaveLength(1);
 });

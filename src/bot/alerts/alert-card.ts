@@ -1,5 +1,6 @@
+import { FLAPPING_MS } from '../../contracts/flapping.ts';
 import { behindInWords } from '../incidents/dependencies.ts';
-import { changesOf, FLAPPING_MS } from '../incidents/flapping.ts';
+import { changesOf } from '../incidents/flapping.ts';
 import { outagesOf } from '../incidents/groups.ts';
 import { latencyFacts } from '../incidents/latency.ts';
 import type {

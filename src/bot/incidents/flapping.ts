@@ -1,3 +1,4 @@
+import { FLAPPING_DOWNS, FLAPPING_MS } from '../../contracts/flapping.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
 import { isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
@@ -12,12 +13,6 @@ import {
   mapChanged,
   memberIds,
 } from './watch-state.ts';
-
-/**
- * A monitor flaps after so many changes to DOWN within this time. It is stable after the same time without a change.
- */
-export const FLAPPING_DOWNS = 3;
-export const FLAPPING_MS = 15 * 60_000;
 
 /** Most change numbers that are remembered, as many as one request for missed outages returns. */
 const COUNTED = 20;

@@ -1,4 +1,4 @@
-import { FLAPPING_DOWNS } from './flapping.ts';
+import { FLAPPING_DOWNS } from '../../contracts/flapping.ts';
 import { type AlertContext, isUndelivered, newDelivery } from './incidents.ts';
 import {
   type Alert,

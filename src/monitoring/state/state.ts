@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FLAPPING_DOWNS, FLAPPING_MS } from '../../contracts/flapping.ts';
 import { MonitorStatus } from '../../contracts/monitoring.ts';
 import { type CheckResult, Outcome } from '../checks/check-result.ts';
 import type { CheckedMonitor } from '../checks/check-type.ts';
@@ -11,9 +12,8 @@ export interface Confirmation {
   toUp: number;
 }
 
-/** Flapping begins with 5 flips within 15 minutes, and ends after 15 minutes without one. Our choice. */
-const FLAPPING_FLIPS = 5;
-const FLAPPING_MS = 15 * 60_000;
+/** Changes to and from DOWN, from the first change to DOWN that counts for flapping to the last. */
+const FLAPPING_FLIPS = 2 * FLAPPING_DOWNS - 1;
 
 /** Successes in a row before a monitor that flaps is UP. */
 const FLAPPING_TO_UP = 3;
@@ -263,7 +263,7 @@ function moved(
     });
   }
   const isFlip = from === 'DOWN' || to === 'DOWN';
-  return shown(isFlip ? flipped(described, nowMs) : described, to, sinceMs, nowMs);
+  return shown(isFlip ? flipped(described, to, nowMs) : described, to, sinceMs, nowMs);
 }
 
 function shown(
@@ -326,10 +326,10 @@ export function resetForNewTarget(state: MonitorState, nowMs: number): StatusSte
     : shown({ ...fresh, status }, 'PENDING', nowMs, nowMs);
 }
 
-function flipped(state: MonitorState, nowMs: number): MonitorState {
+function flipped(state: MonitorState, to: UnderlyingStatus, nowMs: number): MonitorState {
   const flips = [...state.flips, nowMs].slice(-FLAPPING_FLIPS);
   const [first = nowMs] = flips;
-  const often = flips.length === FLAPPING_FLIPS && isWithin(first, nowMs);
+  const often = to === 'DOWN' && flips.length === FLAPPING_FLIPS && isWithin(first, nowMs);
   return { ...state, flips, flapping: state.flapping || often };
 }
 

@@ -326,7 +326,7 @@ test('gives the reason with a change', () => {
 const flaps = (times: number, from?: MonitorState) =>
   play('xx.'.repeat(times), USUAL, from, 20_000);
 
-test('is flapping after five flips in fifteen minutes, and then needs three successes to be UP', () => {
+test('is flapping after three changes to DOWN in fifteen minutes, and then needs three successes to be UP', () => {
   const { state, nowMs } = flaps(2);
   expect(state.flips).toHaveLength(4);
   expect(isFlapping(state, nowMs)).toBe(false);
@@ -346,6 +346,12 @@ test('flips that take longer than fifteen minutes are no flapping', () => {
   const flips = (everyMs: number) => play('xx.xx.xx', USUAL, undefined, everyMs).state.flapping;
   expect(flips((15 * MINUTE_MS) / 6)).toBe(true);
   expect(flips((15 * MINUTE_MS) / 6 + 1)).toBe(false);
+});
+
+test('is not flapping after two changes to DOWN, however many to UP', () => {
+  const { state } = play(`${'x'.repeat(40)}..xx..xx..`, USUAL, undefined, 30_000);
+  expect(state.flips).toHaveLength(5);
+  expect(state.flapping).toBe(false);
 });
 
 test('goes on flapping while flips come less than fifteen minutes apart', () => {

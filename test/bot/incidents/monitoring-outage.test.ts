@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   type FailedPolls,
   isMonitoringOutage,
@@ -76,6 +76,7 @@ test('an outage of the service before the first poll leaves that poll the first 
 test('channels get one message when monitoring fails and one when it is back, with nothing else in between', async () => {
   const folder = await temporaryFolder();
   const service = await startMonitoringService({ limit: false });
+  onTestFinished(() => service.close());
   const shop = service.add({ name: 'Shop' });
   const options = { folder, service, settings: { alertPlaces: [OPS] } };
   const slack = createScriptedPlatform('slack');

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   ConsoleFiles,
   filesCollection,
@@ -20,10 +20,11 @@ import { openTestStore } from '../../helpers/test-store.ts';
 
 const PICTURE = png();
 
-const startSeeing = async () =>
-  await startTestConsole({
-    provider: await startModelProvider({ models: [{ id: 'sees', ...SEES }] }),
-  });
+async function startSeeing(options?: Parameters<typeof startTestConsole>[0]) {
+  const provider = await startModelProvider({ models: [{ id: 'sees', ...SEES }] });
+  onTestFinished(() => provider.close());
+  return await startTestConsole({ ...options, provider });
+}
 
 /** Uploads a file as the page does. */
 async function attach(tab: Tab, name: string, bytes: Buffer, channel = 'general') {
@@ -162,8 +163,7 @@ test('files are removed with their deleted messages', async () => {
     },
     replies: [],
   }));
-  const provider = await startModelProvider({ models: [{ id: 'sees', ...SEES }] });
-  const { url } = await startTestConsole({ provider, stored });
+  const { url, provider } = await startSeeing({ stored });
   const tab = await openTab(url);
   const { body } = await attach(tab, 'screen.png', PICTURE);
   await sayWith(tab, 'in an old thread?', [body.id], { thread: 'm0' });

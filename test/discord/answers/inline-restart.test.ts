@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
@@ -13,6 +13,7 @@ async function start() {
   const { general } = discord;
   discord.deny(general, 'CreatePublicThreads');
   const provider = await startModelProvider();
+  onTestFinished(() => provider.close());
   const folder = await temporaryFolder();
   async function life() {
     const running = await startTestBot({ folder, provider });

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { type ModelProviderOptions, startModelProvider } from '../../fakes/model-provider.ts';
 import { startTestBot } from '../bot.ts';
 import { NO_OLLAMA, startGateway } from '../gateway/running-gateway.ts';
@@ -7,6 +8,7 @@ export async function startBotOverGateway(
   options: ModelProviderOptions & { wrongKey?: string } = {},
 ) {
   const openai = await startModelProvider(options);
+  onTestFinished(() => openai.close());
   const { gateway, url, key, client } = await startGateway({
     providers: {
       ...NO_OLLAMA,

@@ -1,6 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { november } from '../../../evals/week/planned-monitor.ts';
 import { startRecordedWeek } from '../../../evals/week/recorded-week.ts';
 import type { ReportSchedule } from '../../../src/bot/channels/channel-settings.ts';
@@ -25,12 +23,13 @@ const DAY = 24 * HOUR;
 type World = Awaited<ReturnType<typeof openReportWorld>>;
 
 /** Moves the clock in steps and waits after each. */
-async function pass(world: World, ms: number, stepMs = 10 * SECOND) {
+async function pass(world: World, ms: number, stepMs = ms) {
   const endMs = world.clock.nowMs() + ms;
-  await eventually(world.clock.isAwaited);
+  const isIdle = () => eventually(world.clock.isAwaited, { everyMs: 1 });
+  await isIdle();
   while (world.clock.nowMs() < endMs) {
     world.clock.goOn(Math.min(stepMs, endMs - world.clock.nowMs()));
-    await eventually(world.clock.isAwaited);
+    await isIdle();
   }
 }
 
@@ -38,6 +37,40 @@ const cards = ({ slack }: World, { channel } = OPS): Card[] =>
   slack.messages.filter((one) => one.channel === channel).map(({ card }) => card);
 const times = (world: World, place = OPS) =>
   cards(world, place).map((card) => /Time: (.*)/.exec(textOf(card))?.[1]);
+
+/** When the posted reports were due, such as `24 09:00` in November. */
+const dues = ({ slack }: World) =>
+  slack.messages.map(({ id }) =>
+    new Date(Number(/^report:(\d+)@slack:C1$/.exec(id)?.[1]))
+      .toISOString()
+      .slice(8, 16)
+      .replace('T', ' '),
+  );
+
+/** A service without history, so its reports have no data; it can fail or wait. */
+async function startBareService() {
+  let isAway = false;
+  let ready = Promise.resolve();
+  const service = await startAdditions([counting('a', 1)], async () => {
+    await ready;
+    return { status: isAway ? 400 : 404, body: { error: { message: 'No.' } } };
+  });
+  return {
+    ...service,
+    setAway(next: boolean) {
+      isAway = next;
+      service.show(!next);
+    },
+    /** Holds responses until the returned function is called. */
+    hold() {
+      let release = () => {};
+      ready = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+  };
+}
 
 /** A channel with all alerts and a daily report at nine. It is Tuesday, just before nine. */
 async function openOps(
@@ -67,14 +100,15 @@ test('a due report comes once, at its time, in each channel that wants it, about
   expect(times(world)).toEqual([]);
   await pass(world, SECOND, SECOND);
   await eventually(() => times(world).length === 1);
-  await pass(world, 3 * HOUR, 5 * MINUTE);
+  await pass(world, 3 * HOUR, HOUR);
   expect(times(world)).toEqual(['2026-11-23 (UTC)']);
   const [card] = cards(world);
   expect(card?.parts.some(({ kind }) => kind === 'chart')).toBe(true);
   expect(card).not.toHaveProperty('mention');
   expect(times(world, DEV)).toEqual(['2026-11-16 to 2026-11-22 (UTC)']);
   expect(textOf(cards(world, DEV)[0] as Card)).toContain('Monitors: 7\n');
-  await pass(world, DAY, 5 * MINUTE);
+  await pass(world, DAY, HOUR);
+  await eventually(() => times(world).length === 2);
   expect(times(world)).toEqual(['2026-11-23 (UTC)', '2026-11-24 (UTC)']);
   expect(times(world, DEV)).toHaveLength(1);
   expect(world.slack.messages).toHaveLength(3);
@@ -86,23 +120,23 @@ test('a due report comes once, at its time, in each channel that wants it, about
 });
 
 test('a due report is one message, whichever step a kill interrupts', async () => {
-  const service = await startRecordedWeek();
+  const service = await startBareService();
   let isKilled = true;
   let killAt = 0;
   while (isKilled) {
     killAt += 1;
     const world = await openOps(service, november('24 08:59:59'));
     const first = world.live(killAt);
-    await eventually(() => first.isDead() || world.clock.isAwaited());
+    await eventually(() => first.isDead() || world.clock.isAwaited(), { everyMs: 1 });
     world.clock.goOn(SECOND);
-    await eventually(() => first.isDead() || times(world).length === 1);
-    await eventually(() => first.isDead() || world.clock.isAwaited());
+    await eventually(() => first.isDead() || dues(world).length === 1, { everyMs: 1 });
+    await eventually(() => first.isDead() || world.clock.isAwaited(), { everyMs: 1 });
     isKilled = first.isDead();
     if (!isKilled) await first.stop();
     const second = world.live();
-    await eventually(() => times(world).length === 1);
-    await pass(world, 2 * HOUR, 10 * MINUTE);
-    expect({ killAt, times: times(world) }).toEqual({ killAt, times: ['2026-11-23 (UTC)'] });
+    await eventually(() => dues(world).length === 1, { everyMs: 1 });
+    await pass(world, 2 * HOUR, 30 * MINUTE);
+    expect({ killAt, dues: dues(world) }).toEqual({ killAt, dues: ['24 09:00'] });
     const [report] = world.state.current()?.alerts ?? [];
     expect(report?.deliveries[0]).toMatchObject({
       deliveredVersion: 1,
@@ -115,7 +149,7 @@ test('a due report is one message, whichever step a kill interrupts', async () =
 });
 
 test('a due report is one message if the platform’s response is lost', async () => {
-  const world = await openOps(await startRecordedWeek());
+  const world = await openOps(await startBareService());
   let lost = 0;
   world.slack.loseAnswers(() => {
     lost += 1;
@@ -126,47 +160,44 @@ test('a due report is one message if the platform’s response is lost', async (
     world.clock.goOn(SECOND);
     return lost === 3;
   });
-  await pass(world, HOUR, MINUTE);
+  await pass(world, HOUR, 10 * MINUTE);
   expect(lost).toBe(3);
   expect(world.slack.messages.map(({ titles }) => titles.length)).toEqual([1]);
 });
 
 test('a report comes late after a time without a process, and never after a day', async () => {
-  const service = await startRecordedWeek();
+  const service = await startBareService();
   const late = await openOps(service, november('25 08:59:00'));
   late.live();
-  await eventually(() => times(late).length === 1);
-  await pass(late, 30 * SECOND);
-  expect(times(late)).toEqual(['2026-11-23 (UTC)']);
+  await eventually(() => dues(late).length === 1);
+  await pass(late, 30 * SECOND, 10 * SECOND);
+  expect(dues(late)).toEqual(['24 09:00']);
   const weekly = await openOps(service, november('24 09:00:00'));
   await weekly.set(OPS, { ...DAILY, every: 'weekly', setAtMs: 0 });
   weekly.live();
-  await pass(weekly, HOUR, MINUTE);
-  expect(times(weekly)).toEqual([]);
+  await pass(weekly, HOUR, 10 * MINUTE);
+  expect(weekly.slack.messages).toEqual([]);
 });
 
 test('a report waits for a monitoring service that is away', async () => {
-  const service = await startRecordedWeek();
-  const gate = await startGate(service.url);
-  const world = await openOps({ url: gate.url, key: service.key });
-  gate.shut(true);
+  const service = await startBareService();
+  const world = await openOps(service);
+  service.setAway(true);
   world.live();
   await pass(world, 20 * MINUTE, MINUTE);
-  expect(times(world)).toEqual([]);
+  expect(world.slack.messages).toEqual([]);
   const warned = world.lines.filter(({ msg }) => msg === 'could not create a report yet; retrying');
   expect(warned).toHaveLength(1);
   // It is asked again and again, at longer and longer intervals.
-  expect(gate.refused()).toBeGreaterThan(10);
-  gate.shut(false);
+  expect(service.asked.length).toBeGreaterThan(10);
+  service.setAway(false);
   await pass(world, 2 * MINUTE);
-  await eventually(() => times(world).length === 1);
-  expect(times(world)).toEqual(['2026-11-23 (UTC)']);
-  expect(textOf(cards(world)[0] as Card)).toContain('Monitors: 200');
+  await eventually(() => dues(world).length === 1);
+  expect(dues(world)).toEqual(['24 09:00']);
 });
 
 test('a report says if the service keeps no history', async () => {
-  const { url, key } = await startAdditions([counting('a', 1)]);
-  const world = await openOps({ url, key });
+  const world = await openOps(await startBareService());
   world.live();
   await pass(world, MINUTE);
   await eventually(() => cards(world).length === 1);
@@ -174,19 +205,18 @@ test('a report says if the service keeps no history', async () => {
 });
 
 test('a failed report is not retried after its time', async () => {
-  const service = await startRecordedWeek();
-  const gate = await startGate(service.url);
-  const world = await openOps({ url: gate.url, key: service.key });
+  const service = await startBareService();
+  const world = await openOps(service);
   const { schedules } = world.channels;
   let looks = 0;
   world.channels.schedules = () => {
     looks += 1;
     return schedules();
   };
-  gate.shut(true);
+  service.setAway(true);
   world.live();
   await pass(world, 2 * MINUTE, MINUTE);
-  expect(gate.refused()).toBeGreaterThan(0);
+  expect(service.asked.length).toBeGreaterThan(0);
   await world.set(OPS, { ...DAILY, setAtMs: world.clock.nowMs() });
   await pass(world, 10 * MINUTE, MINUTE);
   looks = 0;
@@ -195,7 +225,7 @@ test('a failed report is not retried after its time', async () => {
 });
 
 test('a stored report is sent unchanged after a restart, even if the service is away', async () => {
-  const service = await startRecordedWeek();
+  const service = await startBareService();
   const folder = await temporaryFolder();
   const world = await openOps(service, november('24 08:59:50'), folder);
   world.slack.failWith(() => new DeliveryError('busy', { permanent: false }));
@@ -204,61 +234,59 @@ test('a stored report is sent unchanged after a restart, even if the service is 
   await eventually(() => world.slack.tries > 0);
   const made = world.state.current()?.alerts.find((alert) => alert.kind === 'report');
   await world.close();
-  const nobody = { url: 'http://127.0.0.1:9', key: service.key };
-  const after = await openReportWorld({ service: nobody, startMs: november('24 10:00'), folder });
+  service.setAway(true);
+  const after = await openReportWorld({ service, startMs: november('24 10:00'), folder });
   after.live();
   await eventually(() => {
     after.clock.goOn(SECOND);
-    return times(after).length === 1;
+    return after.slack.messages.length === 1;
   });
-  expect(cards(after)[0]).toEqual(made?.card);
-  expect(times(after)).toEqual(['2026-11-23 (UTC)']);
+  expect(cards(after)).toEqual([made?.card]);
+  expect(dues(after)).toEqual(['24 09:00']);
 });
 
 test('a report waits for the end of quiet hours', async () => {
-  const world = await openOps(await startRecordedWeek());
+  const world = await openOps(await startBareService());
   const quiet = { fromMinute: 60, toMinute: 11 * 60, zone: 'UTC' };
   await world.set(OPS, DAILY, { quiet });
   world.live();
-  await pass(world, HOUR, MINUTE);
-  expect(times(world)).toEqual([]);
-  await pass(world, HOUR + MINUTE, MINUTE);
-  await eventually(() => times(world).length === 1);
-  expect(times(world)).toEqual(['2026-11-23 (UTC)']);
+  await pass(world, 2 * HOUR, 10 * MINUTE);
+  expect(world.slack.messages).toEqual([]);
+  await pass(world, MINUTE);
+  await eventually(() => dues(world).length === 1);
+  expect(dues(world)).toEqual(['24 09:00']);
 });
 
 test('a report that is turned off while it is created does not come', async () => {
-  const service = await startRecordedWeek();
-  const gate = await startGate(service.url);
-  const world = await openOps({ url: gate.url, key: service.key });
-  gate.hold(true);
+  const service = await startBareService();
+  const world = await openOps(service);
+  const release = service.hold();
   world.live();
   await eventually(world.clock.isAwaited);
   world.clock.goOn(10 * SECOND);
-  await eventually(() => gate.held() > 0);
+  await eventually(() => service.asked.length > 0);
   await world.set(OPS, null);
-  gate.hold(false);
-  await pass(world, HOUR, MINUTE);
+  release();
+  await pass(world, HOUR, 10 * MINUTE);
   expect(world.slack.messages).toEqual([]);
   expect(world.state.current()?.alerts).toEqual([]);
 });
 
 test('a closed channel keeps only its newest report', async () => {
-  const world = await openOps(await startRecordedWeek());
+  const world = await openOps(await startBareService());
   let isClosed = true;
   world.slack.failWith(() =>
     isClosed ? new DeliveryError('archived', { permanent: true, closed: true }) : undefined,
   );
   world.live();
-  await pass(world, DAY + HOUR, 5 * MINUTE);
-  // The second report is put together while time goes by.
-  await eventually(() => {
-    const waiting = world.state.current()?.alerts.filter(({ kind }) => kind === 'report') ?? [];
-    return waiting.length === 1 && JSON.stringify(waiting).includes('2026-11-24 (UTC)');
-  });
+  await pass(world, DAY + HOUR, HOUR);
+  const waiting = () => world.state.current()?.alerts.map(({ id }) => id) ?? [];
+  await eventually(() => waiting()[0] === `report:${november('25 09:00')}@slack:C1`);
+  expect(waiting()).toHaveLength(1);
   isClosed = false;
-  await pass(world, HOUR, MINUTE);
-  expect(times(world)).toEqual(['2026-11-24 (UTC)']);
+  await pass(world, HOUR, 10 * MINUTE);
+  await eventually(() => dues(world).length > 0);
+  expect(dues(world)).toEqual(['25 09:00']);
 });
 
 test('a report that is stored already, or an earlier one, changes nothing', () => {
@@ -272,41 +300,3 @@ test('a report that is stored already, or an earlier one, changes nothing', () =
   expect(both?.alerts).toHaveLength(2);
   expect(withReport(both, { place: 'slack:C1', dueMs: 9, card, nowMs: 9 })?.alerts).toHaveLength(2);
 });
-
-/** A proxy in front of a service that can refuse or hold requests. */
-async function startGate(target: string) {
-  let isShut = false;
-  let isHeld = false;
-  let refused = 0;
-  const waiting: Array<() => void> = [];
-  const server = createServer(async ({ url = '', headers }, response) => {
-    if (isShut) {
-      refused += 1;
-      response.writeHead(503, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { message: 'Away.', type: 'away' } }));
-      return;
-    }
-    if (isHeld) await new Promise<void>((resolve) => waiting.push(resolve));
-    const key = String(headers['x-api-key']);
-    const answer = await fetch(target + url, { headers: { 'x-api-key': key } });
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
-    response.end(await answer.text());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    refused: () => refused,
-    held: () => waiting.length,
-    shut(next: boolean) {
-      isShut = next;
-    },
-    hold(next: boolean) {
-      isHeld = next;
-      if (!next) for (const go of waiting.splice(0)) go();
-    },
-  };
-}

@@ -14,24 +14,22 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { openTestStore } from '../test-store.ts';
 
 /** The service's response about one monitor; `undefined` is no response. */
-export type Asked = (
-  what: string,
-  id: string,
-) => { status?: number; headers?: Record<string, string>; body: object } | undefined;
+type Answered = { status?: number; headers?: Record<string, string>; body: object } | undefined;
+export type Asked = (what: string, id: string) => Answered | Promise<Answered>;
 
 /** A service whose list is the given one and whose additions answer what a test says, on a real port. */
 export async function startAdditions(monitors: Monitor[], answer: Asked = () => NOT_FOUND) {
   /** Requests other than the list, such as `results a`. */
   const asked: string[] = [];
   let listed = true;
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://service');
     const [id = '', what] = pathname.split('/').slice(5);
     const isList = id === '' && pathname.endsWith('/monitors');
     if (!isList) asked.push(`${what} ${id}`);
     const answered = isList
       ? { status: listed ? 200 : 400, body: { count: monitors.length, monitors } }
-      : answer(`${what}`, id);
+      : await answer(`${what}`, id);
     if (!answered) return;
     response.writeHead(answered.status ?? 200, answered.headers);
     response.end(JSON.stringify(answered.body));

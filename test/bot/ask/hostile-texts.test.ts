@@ -7,10 +7,14 @@ import type { ScriptedCall } from '../../fakes/model-provider.ts';
 import { HOSTILE_TEXTS } from '../../helpers/bot/hostile-texts.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { CHANNEL, readAnswer, startTestBot, type TestBot } from '../../helpers/bot.ts';
+import { long } from '../../helpers/long.ts';
 
 const ADA = { id: 'U1', name: 'Ada', mayManage: async () => true };
 const MALLORY = { id: 'U9', name: 'Mallory', mayManage: async () => true };
 const ELSEWHERE: Place = { platform: 'console', channel: 'payroll' };
+
+/** It comes to the model in every source. */
+const [FIRST_ORDER = ''] = HOSTILE_TEXTS;
 
 /** Secrets of another channel. */
 const SECRETS = ['secret-of-a-prompt', 'secret-of-a-private-answer', 'secret-of-a-thread'];
@@ -150,12 +154,18 @@ const SOURCES: Record<
   },
 };
 
-test.each(Object.entries(SOURCES))(
-  'as %s, no hostile text has anything done, or tells what another channel knows',
-  async (_, plant) => {
+/** Every text is planted in one of the sources, and in all of them at full counts. */
+const PLANTED = Object.entries(SOURCES).map(([source, plant], at, { length }) => {
+  const texts = long ? HOSTILE_TEXTS : HOSTILE_TEXTS.filter((_, no) => no % length === at);
+  return { source, plant, texts: [FIRST_ORDER, ...texts] };
+});
+
+test.each(PLANTED)(
+  'as $source, no hostile text has anything done, or tells what another channel knows',
+  async ({ plant, texts }) => {
     const bot = await start();
     const before = bot.provider.calls.length;
-    for (const [at, text] of HOSTILE_TEXTS.entries()) {
+    for (const [at, text] of texts.entries()) {
       const thread = `thread ${at}`;
       bot.service.monitors.splice(1);
       const beside = await plant(bot, text, thread);

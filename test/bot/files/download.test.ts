@@ -1,25 +1,16 @@
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { createGzip } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { download } from '../../../src/bot/files/download.ts';
 import { FileError } from '../../../src/bot/shared/shared-file.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startElsewhere } from '../../helpers/files/elsewhere.ts';
 
-/** A host of a platform; gives its origin and what it was asked. */
+/** A host of a platform, and the tokens that it received. */
 async function startHost(listener: RequestListener) {
-  const heard: Array<string | undefined> = [];
-  const server = createServer((request, response) => {
-    heard.push(request.headers.authorization);
-    listener(request, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+  const { url: origin, requests } = await startWebTarget(listener);
+  return { origin, heard: () => requests.map(({ headers }) => headers.authorization) };
 }
 
 const NEVER = new AbortController().signal;
@@ -47,7 +38,7 @@ async function read(
 test('streams the file and sends the token', async () => {
   const host = await startHost((_request, response) => response.end('here'));
   expect(String(await read(`${host.origin}/a`, host))).toBe('here');
-  expect(host.heard).toEqual(['Bearer t']);
+  expect(host.heard()).toEqual(['Bearer t']);
 });
 
 test('follows a redirect within the host, without the token', async () => {
@@ -56,7 +47,7 @@ test('follows a redirect within the host, without the token', async () => {
     else response.writeHead(302, { location: '/b' }).end('moved');
   });
   expect(String(await read(`${host.origin}/a`, host))).toBe('moved here');
-  expect(host.heard).toEqual(['Bearer t', undefined]);
+  expect(host.heard()).toEqual(['Bearer t', undefined]);
 });
 
 test.each([301, 302, 303, 307, 308])('follows no %d to another host', async (status) => {
@@ -74,7 +65,7 @@ test('refuses endless redirects', async () => {
     response.writeHead(302, { location: '/again' }).end(),
   );
   await expect(read(`${host.origin}/a`, host)).rejects.toThrow(/redirects too many times/);
-  expect(host.heard).toHaveLength(4);
+  expect(host.heard()).toHaveLength(4);
 });
 
 test.each([
@@ -93,7 +84,7 @@ test('refuses an address with a name and password', async () => {
   const host = await startHost((_request, response) => response.end('here'));
   const address = `${host.origin.replace('//', '//user:password@')}/a`;
   await expect(read(address, host)).rejects.toThrow(/does not fetch files/);
-  expect(host.heard).toEqual([]);
+  expect(host.heard()).toEqual([]);
 });
 
 test.each([
@@ -121,7 +112,7 @@ test('throws the signal’s reason while nothing arrives', async () => {
   const gone = new AbortController();
   const host = await startHost((_request, response) => response.write('begin'));
   const reading = read(`${host.origin}/a`, { ...host, signal: gone.signal });
-  await eventually(() => host.heard.length === 1);
+  await eventually(() => host.heard().length === 1);
   gone.abort(new Error('stopped'));
   await expect(reading).rejects.toThrow('stopped');
 });

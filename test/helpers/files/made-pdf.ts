@@ -51,6 +51,6 @@ export function madePdf(
 /** A page whose contents unpack to so many megabytes of spaces and text. */
 export function packedPdf(megabytes: number): Buffer {
   const inner = Buffer.alloc(megabytes * 1024 * 1024, 'BT (a) Tj ET ');
-  const packed = deflateSync(inner, { level: 9 });
+  const packed = deflateSync(inner, { level: 1 });
   return madePdf(['x'], { content: () => packed, filter: ' /Filter /FlateDecode' });
 }

@@ -6,7 +6,7 @@ import { quietUntilMs } from '../../../src/bot/channels/quiet-hours.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import { withoutExpiredSnoozes } from '../../../src/bot/incidents/snoozes.ts';
-import type { WatchState } from '../../../src/bot/incidents/watch-state.ts';
+import type { Watching, WatchState } from '../../../src/bot/incidents/watch-state.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
@@ -17,6 +17,7 @@ import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openTestStore } from '../test-store.ts';
 import { createHandClock } from './hand-clock.ts';
+import { createLife } from './killable-life.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 
 export const OPS = { platform: 'slack', channel: 'C1' } as const;
@@ -36,44 +37,18 @@ export async function openAlertWorld(options: {
   /** Ends expired snoozes, as the poller does. */
   endsSnoozes?: boolean;
   intervalSeconds?: number;
+  /** Polls every few seconds in place of minutes. */
+  pollsFast?: boolean;
 }) {
-  const { startsAt, places = [OPS], intervalSeconds = 60 } = options;
+  const { startsAt, places = [OPS], intervalSeconds = 60, pollsFast } = options;
   const { hearing = places } = options;
-  const { log } = recordingLog();
+  const { log, lines: logged } = recordingLog();
   const folder = await temporaryFolder();
   const slack = createScriptedPlatform('slack');
   const postedAtMs = new Map<string, number>();
   const statuses = new Map<string, string>();
   const clock = createHandClock(Date.parse(startsAt));
   let made = 0;
-  let steps = 0;
-  let killAt = 0;
-
-  /** One run of the program, which can be killed before or after any of its steps has had its effect. */
-  function createLife() {
-    let end = () => {};
-    const over = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const life = {
-      dead: false,
-      over,
-      /** The dead never come back from one. */
-      async step<T>(effect: () => Promise<T>): Promise<T> {
-        const forever = new Promise<never>(() => {});
-        if (life.dead) return await forever;
-        steps += 1;
-        if (steps === killAt) {
-          life.dead = true;
-          end();
-          if (killAt % 2 === 0) return await forever;
-        }
-        const result = await effect();
-        return life.dead ? await forever : result;
-      },
-    };
-    return life;
-  }
 
   async function open() {
     const store = await openTestStore({ folder, log });
@@ -104,7 +79,9 @@ export async function openAlertWorld(options: {
       },
     ]);
     const incidents = createIncidents({ state, nowMs: clock.nowMs, onChange: sender.wake });
-    return { store, durable, state, channels, sender, incidents, over, isDead: () => current.dead };
+    const { killIn } = current;
+    const isDead = () => current.dead;
+    return { store, durable, state, channels, sender, incidents, over, killIn, isDead };
   }
   let life = live(await open());
 
@@ -123,6 +100,7 @@ export async function openAlertWorld(options: {
       ([id, status]): Monitor => ({
         ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
         ...{ status, interval_seconds: intervalSeconds },
+        ...(status === 'DOWN' && { status_reason: `answered 503 to ${id}` }),
       }),
     );
     const around = {
@@ -138,11 +116,16 @@ export async function openAlertWorld(options: {
       return applyPoll(current, monitors, around).watching;
     });
     await Promise.race([noted, life.over]);
-    life.sender.wake();
-    await eventually(async () => life.isDead() || (await isIdle()));
+    await send();
     if (!life.isDead()) return;
     life = live(life);
     await pollNow();
+  }
+
+  /** Sends everything that is due. */
+  async function send() {
+    life.sender.wake();
+    await eventually(async () => life.isDead() || (await isIdle()), { everyMs: 1 });
   }
 
   async function stop() {
@@ -170,8 +153,10 @@ export async function openAlertWorld(options: {
     /** Lets time go by. */
     async pass(ms: number) {
       const endMs = clock.nowMs() + ms;
+      const fastMs = (long || ms <= MINUTE ? 5 : 15) * SECOND;
       while (clock.nowMs() < endMs) {
-        clock.goOn(untilNextPollMs(clock.nowMs(), endMs - clock.nowMs()));
+        const leftMs = endMs - clock.nowMs();
+        clock.goOn(pollsFast ? Math.min(fastMs, leftMs) : untilNextPollMs(clock.nowMs(), leftMs));
         await pollNow();
       }
     },
@@ -183,10 +168,13 @@ export async function openAlertWorld(options: {
       await pollNow();
     },
     /** Kills the program at its nth step from now, after its effect when n is odd, and starts it again. */
-    kill(n: number) {
-      steps = 0;
-      killAt = n;
+    kill: (n: number) => life.killIn(n),
+    /** Changes what is watched by something else than a poll. */
+    async change(make: (watching: Watching | undefined) => Watching | undefined) {
+      await life.state.update(make);
+      await send();
     },
+    logged,
     titles: (place: Place = OPS) =>
       slack.messages
         .filter(({ channel }) => channel === place.channel)

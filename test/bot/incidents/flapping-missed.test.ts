@@ -8,15 +8,19 @@ const START_MS = Date.parse('2026-11-22T12:00:00Z');
 const minutes = (count: number) => START_MS + count * 60_000;
 const iso = (minute: number) => new Date(minutes(minute)).toISOString();
 
-/** When a monitor was down, in minutes; the last one may go on. */
-type Downs = ReadonlyArray<readonly [from: number, to?: number]>;
+/** When a monitor was down, in minutes, such as `1-2 3-4 5`; the last one may go on. */
+const downsOf = (text: string) =>
+  text.match(/\S+/g)?.map((down): [from: number, to?: number] => {
+    const [from = 0, to] = down.split('-').map(Number);
+    return [from, to];
+  }) ?? [];
 
 /** A bot that looks at a monitor which was UP at minute 0, at a service that counts changes. */
 function openWatch() {
   let watching: Watching | undefined;
   let made = 0;
-  function pollAt(minute: number, all: Downs, asks = true) {
-    const downs = all.filter(([from]) => from <= minute);
+  function pollAt(minute: number, all: string, asks = true) {
+    const downs = downsOf(all).filter(([from]) => from <= minute);
     const [from = 0, to] = downs.at(-1) ?? [];
     const isDown = downs.length > 0 && (to === undefined || to > minute);
     const monitor = {
@@ -43,7 +47,7 @@ function openWatch() {
     ({ watching } = applyPoll(watching, [monitor], around, between));
     return watching.alerts;
   }
-  pollAt(0, []);
+  pollAt(0, '');
   return {
     pollAt,
     /** Marks every message as delivered. */
@@ -68,13 +72,10 @@ function openWatch() {
 /** A shop with two reported outages. */
 function openTwiceDown() {
   const watch = openWatch();
-  watch.pollAt(1, [[1]]);
-  watch.pollAt(2, [[1, 2]]);
-  watch.pollAt(3, [[1, 2], [3]]);
-  watch.pollAt(4, [
-    [1, 2],
-    [3, 4],
-  ]);
+  watch.pollAt(1, '1');
+  watch.pollAt(2, '1-2');
+  watch.pollAt(3, '1-2 3');
+  watch.pollAt(4, '1-2 3-4');
   watch.tell();
   return watch;
 }
@@ -82,34 +83,24 @@ function openTwiceDown() {
 describe('outages between two polls', () => {
   test('are one message when there were many, however far apart', () => {
     const watch = openWatch();
-    watch.pollAt(600, [
-      [60, 61],
-      [120, 121],
-      [180, 181],
-      [240, 241],
-      [300, 301],
-    ]);
+    watch.pollAt(600, '60-61 120-121 180-181 240-241 300-301');
     expect(watch.incidents()).toMatchObject([{ flapping: { downs: 5, isDown: false } }]);
     expect(watch.incidents()[0]?.deliveries).toHaveLength(1);
   });
 
   test('count as flapping by the times when they were, also when the last is reported late', () => {
     const watch = openWatch();
-    watch.pollAt(1, [[1]]);
-    watch.pollAt(2, [[1, 2]]);
-    watch.pollAt(14, [[1, 2], [14]]);
+    watch.pollAt(1, '1');
+    watch.pollAt(2, '1-2');
+    watch.pollAt(14, '1-2 14');
     watch.tell();
-    watch.pollAt(25, [
-      [1, 2],
-      [14, 15],
-      [15.5, 15.8],
-    ]);
+    watch.pollAt(25, '1-2 14-15 15.5-15.8');
     expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3, isDown: false } });
   });
 
   test('are carried by the one that goes on, in one message', () => {
     const watch = openWatch();
-    watch.pollAt(9, [[1, 2], [3, 4], [8]]);
+    watch.pollAt(9, '1-2 3-4 8');
     expect(watch.incidents()).toMatchObject([{ status: 'DOWN', flapping: { downs: 3 } }]);
     expect(watch.incidents()[0]?.deliveries).toHaveLength(1);
     expect(watch.incidents()[0]?.deliveries[0]?.earlier).toBeUndefined();
@@ -118,24 +109,17 @@ describe('outages between two polls', () => {
   test.each([
     {
       name: 'two',
-      before: [
-        [1, 2],
-        [3, 4],
-      ] as Downs,
+      before: '1-2 3-4',
       earlier: 2,
     },
     {
       name: 'three',
-      before: [
-        [1, 2],
-        [3, 4],
-        [5, 6],
-      ] as Downs,
+      before: '1-2 3-4 5-6',
       earlier: 3,
     },
   ])('do not hide an outage that has been on for long, after $name', ({ before, earlier }) => {
     const watch = openWatch();
-    watch.pollAt(60, [...before, [10]]);
+    watch.pollAt(60, `${before} 10`);
     expect(watch.incidents()).toMatchObject([
       { status: 'DOWN', startedAtMs: minutes(10), deliveries: [{ earlier: {} }] },
     ]);
@@ -146,7 +130,7 @@ describe('outages between two polls', () => {
 
   test('were delivered already when one that has been on for long is reported late', () => {
     const watch = openTwiceDown();
-    watch.pollAt(28, [[1, 2], [3, 4], [10]]);
+    watch.pollAt(28, '1-2 3-4 10');
     const last = watch.incidents().at(-1);
     expect(last).toMatchObject({ status: 'DOWN', startedAtMs: minutes(10) });
     expect(last?.deliveries).toEqual([expect.not.objectContaining({ earlier: expect.anything() })]);
@@ -155,39 +139,20 @@ describe('outages between two polls', () => {
   test('are counted when they are fetched later, and do not end the flapping', () => {
     const watch = openTwiceDown();
     // Two outages at once. The first can't be fetched yet.
-    watch.pollAt(7, [[1, 2], [3, 4], [5, 6], [7]], false);
+    watch.pollAt(7, '1-2 3-4 5-6 7', false);
     expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3 } });
-    watch.pollAt(
-      9,
-      [
-        [1, 2],
-        [3, 4],
-        [5, 6],
-        [7, 8],
-      ],
-      false,
-    );
-    watch.pollAt(10, [
-      [1, 2],
-      [3, 4],
-      [5, 6],
-      [7, 8],
-    ]);
+    watch.pollAt(9, '1-2 3-4 5-6 7-8', false);
+    watch.pollAt(10, '1-2 3-4 5-6 7-8');
     const flapping = { downs: 4, isDown: false, changedAtMs: minutes(8) };
     expect(watch.incidents().at(-1)).toMatchObject({ flapping });
     expect(watch.incidents().at(-1)?.endedAtMs).toBeUndefined();
-    watch.pollAt(25, [
-      [1, 2],
-      [3, 4],
-      [5, 6],
-      [7, 8],
-    ]);
+    watch.pollAt(25, '1-2 3-4 5-6 7-8');
     expect(watch.incidents().at(-1)).toMatchObject({ endedAtMs: minutes(8), flapping });
   });
 
   test('outages fetched later turn the ongoing one into flapping without a second message', () => {
     const watch = openWatch();
-    const all: Downs = [[1, 2], [3, 4], [5]];
+    const all = '1-2 3-4 5';
     watch.pollAt(5, all, false);
     watch.tell();
     expect(watch.incidents()).toMatchObject([{ change: 5 }]);
@@ -204,24 +169,18 @@ describe('outages between two polls', () => {
   /** A shop that flapped, told in its place. */
   function openFlapping() {
     const watch = openTwiceDown();
-    watch.pollAt(5, [[1, 2], [3, 4], [5]]);
+    watch.pollAt(5, '1-2 3-4 5');
     watch.tell();
     return watch;
   }
 
   test('outages after the alert of a monitor that stays DOWN are counted in its message', () => {
     const watch = openFlapping();
-    watch.pollAt(8, [[1, 2], [3, 4], [5]]);
+    watch.pollAt(8, '1-2 3-4 5');
     watch.tell();
     const alert = watch.incidents().at(-1);
     expect(alert).toMatchObject({ status: 'DOWN', startedAtMs: minutes(5) });
-    const all: Downs = [
-      [1, 2],
-      [3, 4],
-      [5, 8.5],
-      [9, 9.2],
-      [9.4, 9.6],
-    ];
+    const all = '1-2 3-4 5-8.5 9-9.2 9.4-9.6';
     watch.pollAt(10, all);
     expect(watch.incidents().at(-1)).toMatchObject({
       id: alert?.id,
@@ -234,7 +193,7 @@ describe('outages between two polls', () => {
 
   test('do not delay or hide the alert that it stays DOWN while they cannot be fetched', () => {
     const watch = openFlapping();
-    const all: Downs = [[1, 2], [3, 4], [5, 5.2], [5.4, 5.6], [6]];
+    const all = '1-2 3-4 5-5.2 5.4-5.6 6';
     watch.pollAt(6, all, false);
     watch.pollAt(8, all, false);
     expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3 } });
@@ -251,29 +210,17 @@ describe('outages between two polls', () => {
 
   test('show in the group of the flapping monitor', () => {
     const watch = openWatch();
-    watch.pollAt(1, [[1]]);
+    watch.pollAt(1, '1');
     watch.tell();
-    watch.pollAt(1.2, [[1, 1.2]]);
-    watch.pollAt(1.3, [[1, 1.2], [1.3]]);
+    watch.pollAt(1.2, '1-1.2');
+    watch.pollAt(1.3, '1-1.2 1.3');
     watch.tell();
-    watch.pollAt(1.4, [
-      [1, 1.2],
-      [1.3, 1.4],
-    ]);
-    watch.pollAt(1.5, [[1, 1.2], [1.3, 1.4], [1.5]]);
-    watch.pollAt(1.6, [
-      [1, 1.2],
-      [1.3, 1.4],
-      [1.5, 1.6],
-    ]);
+    watch.pollAt(1.4, '1-1.2 1.3-1.4');
+    watch.pollAt(1.5, '1-1.2 1.3-1.4 1.5');
+    watch.pollAt(1.6, '1-1.2 1.3-1.4 1.5-1.6');
     expect(watch.groups().at(-1)?.members).toMatchObject([{ flapping: { downs: 3 } }]);
     const version = watch.groups().at(-1)?.version ?? 0;
-    watch.pollAt(1.9, [
-      [1, 1.2],
-      [1.3, 1.4],
-      [1.5, 1.6],
-      [1.7, 1.8],
-    ]);
+    watch.pollAt(1.9, '1-1.2 1.3-1.4 1.5-1.6 1.7-1.8');
     expect(watch.groups().at(-1)?.members).toMatchObject([{ flapping: { downs: 4 } }]);
     expect(watch.groups().at(-1)?.version).toBe(version + 1);
   });

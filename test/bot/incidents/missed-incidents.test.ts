@@ -1,69 +1,25 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
-import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { askMissed, withMissedChanges } from '../../../src/bot/incidents/missed-incidents.ts';
 import { createRequestQuota } from '../../../src/bot/incidents/poll-quota.ts';
 import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
-import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
-import { createPoller } from '../../../src/bot/watch/poller.ts';
-import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import { type Monitor, MonitoringPath } from '../../../src/contracts/monitoring.ts';
 import type { Incident as Outage } from '../../../src/contracts/monitoring-additions.ts';
-import { eventually } from '../../helpers/eventually.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
+import { startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
 import { long } from '../../helpers/long.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { openTestStore } from '../../helpers/test-store.ts';
 
-/** A watch over the real service that looks when told to. */
+/** A watch over the real service that polls when told to. */
 async function openWatch(service: { url: string; key: string }) {
-  const { log, lines } = recordingLog();
-  const store = await openTestStore({ log });
-  const state = await openWatchState(store);
-  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
-  let polls = 0;
-  let goOn = () => {};
-  const watch = createPoller({
-    monitoring,
-    state,
-    lastPoll: await openLastPoll(store, { pollMs: 1000 }),
-    channels: createChannels(store),
-    alertPlaces: [{ platform: 'slack', channel: 'C1' }],
-    pollMs: 1000,
-    clock: {
-      nowMs: Date.now,
-      async pause(_ms, signal) {
-        polls += 1;
-        await new Promise<void>((resolve) => {
-          goOn = resolve;
-          signal.addEventListener('abort', () => resolve());
-        });
-      },
-    },
-    random: () => 0.5,
-    onChange: () => {},
-    log,
-  });
-  watch.start();
-  await eventually(() => polls === 1);
-  onTestFinished(async () => {
-    await watch.stop();
-    await monitoring.close();
-    await store.close();
-  });
-  return {
-    lines,
-    async poll() {
-      const before = polls;
-      goOn();
-      await eventually(() => polls > before);
-      return (state.current()?.alerts ?? []) as Incident[];
-    },
+  const watch = await startSteppedWatch(service, { nowMs: Date.now() });
+  return async () => {
+    await watch.poll(Date.now());
+    return watch.incidents();
   };
 }
 
@@ -71,13 +27,13 @@ test('an outage between two polls is reported, with its times and its cause', as
   const service = await startService();
   const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
   const push = new URL(job.push_url ?? '').pathname;
-  const watch = await openWatch(service);
+  const poll = await openWatch(service);
   await service.call('POST', push);
-  expect(await watch.poll()).toEqual([]);
+  expect(await poll()).toEqual([]);
 
   await service.call('POST', `${push}/fail`);
   await service.call('POST', push);
-  const [missed, ...others] = await watch.poll();
+  const [missed, ...others] = await poll();
   expect(others).toEqual([]);
   const times = { startedAtMs: expect.any(Number), endedAtMs: expect.any(Number) };
   expect(missed).toMatchObject({
@@ -86,17 +42,17 @@ test('an outage between two polls is reported, with its times and its cause', as
     ...times,
   });
   expect(alertCard(missed as Incident, {}).title).toMatch(/^Backup was down for \d+ s$/);
-  expect(await watch.poll()).toEqual([missed]);
+  expect(await poll()).toEqual([missed]);
 
   // An open incident that was UP for a moment is ended, and another opens. No message was delivered, so each one counts
   // the earlier ones.
   await service.call('POST', `${push}/7`);
-  expect(await watch.poll()).toMatchObject([
+  expect(await poll()).toMatchObject([
     { change: 3, status: 'DOWN', deliveries: [{ earlier: { count: 1 } }] },
   ]);
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);
-  const [last, ...rest] = await watch.poll();
+  const [last, ...rest] = await poll();
   expect(rest).toEqual([]);
   // The third within a moment flaps, and counts those it carries.
   expect(last).toMatchObject({ change: 5, flapping: { downs: 3, counted: [1, 3, 5] } });
@@ -110,32 +66,30 @@ test('an outage is ongoing while a team pauses its monitor, however often, until
   const push = new URL(job.push_url ?? '').pathname;
   const act = (verb: string) =>
     service.call('POST', `${MonitoringPath.monitors}/${job.id}/${verb}`);
-  const watch = await openWatch(service);
+  const poll = await openWatch(service);
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);
-  const [begun] = await watch.poll();
+  const [begun] = await poll();
   expect(begun).toMatchObject({ status: 'DOWN', change: 1 });
   const ongoing = { id: begun?.id, startedAtMs: begun?.startedAtMs };
   for (let time = 0; time < 4; time += 1) {
     await act('pause');
     await act('resume');
-    const [now, ...others] = await watch.poll();
+    const [now, ...others] = await poll();
     expect(others).toEqual([]);
     expect(now).toMatchObject({ ...ongoing, status: 'DOWN' });
     expect(now?.flapping).toBeUndefined();
     expect(now?.endedAtMs).toBeUndefined();
   }
   await act('pause');
-  for (let poll = 0; poll < 3; poll += 1) {
-    const [now] = await watch.poll();
+  for (const _ of [1, 2, 3]) {
+    const [now] = await poll();
     expect(now).toMatchObject({ ...ongoing, status: 'PAUSED' });
     expect(now?.endedAtMs).toBeUndefined();
   }
   await act('resume');
   await service.call('POST', push);
-  expect(await watch.poll()).toMatchObject([
-    { ...ongoing, status: 'UP', endedAtMs: expect.any(Number) },
-  ]);
+  expect(await poll()).toMatchObject([{ ...ongoing, status: 'UP', endedAtMs: expect.any(Number) }]);
   const shown = await service.call('GET', `${MonitoringPath.monitors}/${job.id}`);
   expect(shown.body).toMatchObject({ flapping: false });
 });
@@ -278,21 +232,14 @@ test('every outage since the first poll is reported once, with its times, whenev
 
 test('a service that lists missed incidents slowly delays alerts by one answer, not by ten', async () => {
   const { log } = recordingLog();
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    asked.push(request.url ?? '');
+  const { url: baseUrl, requests } = await startWebTarget((_, response) => {
     const answer = () => response.end(JSON.stringify({ incidents: [] }));
     response.setHeader('content-type', 'application/json');
-    if (asked.length === 1) setTimeout(answer, 300);
+    if (requests.length === 1) setTimeout(answer, 300);
     else answer();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const monitoring = createMonitoringClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k' });
-  onTestFinished(async () => {
-    await monitoring.close();
-    server.close();
-  });
+  const monitoring = createMonitoringClient({ baseUrl, apiKey: 'k' });
+  onTestFinished(() => monitoring.close());
   const monitor = { check_type: 'HTTP', target: 'https://a.example', status: 'UP' };
   const changed = ['a', 'b', 'c'].map((id) => ({
     monitor: { ...monitor, id, name: id, interval_seconds: 60 },
@@ -303,7 +250,7 @@ test('a service that lists missed incidents slowly delays alerts by one answer, 
   const first = await askMissed(changed, { ...around, quota, waitMs: 200 });
   expect(first.missed.map((one) => one.monitor.id)).toEqual(['a']);
   expect([...first.later]).toEqual(['b', 'c']);
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
   const second = await askMissed(changed.slice(1), { ...around, quota });
   expect(second.missed.map((one) => one.monitor.id)).toEqual(['b', 'c']);
   expect(second.later.size).toBe(0);

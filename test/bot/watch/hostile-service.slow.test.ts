@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
-import type { Clock } from '../../../src/bot/shared/clock.ts';
 import { type Place, placeKey } from '../../../src/bot/shared/place.ts';
 import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
 import { createPoller } from '../../../src/bot/watch/poller.ts';
@@ -13,6 +12,7 @@ import {
   type MonitoringService,
   startMonitoringService,
 } from '../../fakes/monitoring-service.ts';
+import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
@@ -21,30 +21,7 @@ import { openTestStore } from '../../helpers/test-store.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 const POLL_MS = 1_000;
-
-/** A clock that advances to its only wait when the test allows it. */
-function createStepClock() {
-  let nowMs = 1_800_000_000_000;
-  let waiting: (() => void) | undefined;
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    async pause(ms, signal) {
-      if (signal.aborted) return;
-      await new Promise<void>((resolve) => {
-        const done = (passedMs: number) => {
-          signal.removeEventListener('abort', cut);
-          waiting = undefined;
-          nowMs += passedMs;
-          resolve();
-        };
-        const cut = () => done(0);
-        waiting = () => done(ms);
-        signal.addEventListener('abort', cut);
-      });
-    },
-  };
-  return { clock, step: () => waiting?.(), isWaiting: () => waiting !== undefined };
-}
+const START_MS = 1_800_000_000_000;
 
 /** The real watch over real HTTP, and the real sender; looks come when the test says. */
 async function openWorld() {
@@ -55,16 +32,16 @@ async function openWorld() {
   const state = await openWatchState(store);
   const slack = createScriptedPlatform('slack');
   const monitoring = createMonitoringClient({ baseUrl: url, apiKey, timeoutMs: 2_000 });
-  const [looking, sending] = [createStepClock(), createStepClock()];
+  const [looking, sending] = [createHandClock(START_MS), createHandClock(START_MS)];
   const common = { state, alertPlaces: [OPS], random: () => 0.5, log };
-  const sender = createSender({ ...common, clock: sending.clock });
+  const sender = createSender({ ...common, clock: sending });
   const watch = createPoller({
     ...common,
     monitoring,
     lastPoll: await openLastPoll(store, { pollMs: POLL_MS }),
     channels: createChannels(store),
     pollMs: POLL_MS,
-    clock: looking.clock,
+    clock: looking,
     onChange: sender.wake,
   });
   sender.start([slack]);
@@ -74,8 +51,8 @@ async function openWorld() {
     await Promise.all([monitoring.close(), service.close()]);
     await store.close();
   });
-  const isTold = () => !nextFor(state.current(), placeKey(OPS), looking.clock.nowMs());
-  const idle = () => eventually(() => looking.isWaiting() && isTold());
+  const isTold = () => !nextFor(state.current(), placeKey(OPS), looking.nowMs());
+  const idle = () => eventually(() => looking.isAwaited() && isTold());
   return {
     slack,
     state,
@@ -88,7 +65,7 @@ async function openWorld() {
     },
     async polls(count: number) {
       for (let left = count; left > 0; left -= 1) {
-        looking.step();
+        looking.goToNext();
         await idle();
       }
     },

@@ -1,10 +1,9 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createListReader } from '../../../src/bot/watch/list-reader.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
 import { counting, startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
@@ -23,7 +22,7 @@ async function startTelling(...ids: string[]) {
   /** Answers instead of a list or of changes. */
   const instead: { list?: () => Answer; changes?: () => Answer } = {};
   const held: Array<() => void> = [];
-  const server = createServer((request, response) => {
+  const { url } = await startWebTarget((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://service');
     const isList = pathname === PATH;
     const what = isList ? 'list' : pathname === `${PATH}/changes` ? 'changes' : 'other';
@@ -42,14 +41,8 @@ async function startTelling(...ids: string[]) {
     if (given === 'never') held.push(end);
     else end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return {
-    ...{ asked, instead, key: 'a-key' },
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...{ asked, instead, url, key: 'a-key' },
     set(id: string, given: Partial<Monitor> = {}) {
       listed.set(id, { ...(listed.get(id) ?? counting(id, 0)), ...given });
       changed.push(id);

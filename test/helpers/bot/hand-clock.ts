@@ -18,15 +18,18 @@ export function createHandClock(startMs: number) {
       });
     },
   };
+  /** Moves on, and ends the pauses whose time has come. */
+  function goOn(ms: number) {
+    nowMs += ms;
+    const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
+    waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
+    for (const { done } of due) done();
+  }
   return {
     ...clock,
-    /** Goes on, and ends the pauses whose time has come. */
-    goOn(ms: number) {
-      nowMs += ms;
-      const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
-      waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
-      for (const { done } of due) done();
-    },
+    goOn,
+    /** Moves on to the end of the next pause. */
+    goToNext: () => goOn(Math.min(...waiting.map(({ untilMs }) => untilMs)) - nowMs),
     /** Ends all pauses, whatever the time: they are measured by a clock that nobody sets. */
     endPauses() {
       for (const { done } of waiting.splice(0)) done();

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import type { Incident } from '../../../src/bot/incidents/watch-state.ts';
@@ -8,6 +6,7 @@ import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../eventually.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -22,7 +21,7 @@ export async function startAdditions(monitors: Monitor[], answer: Asked = () => 
   /** Requests other than the list, such as `results a`. */
   const asked: string[] = [];
   let listed = true;
-  const server = createServer(async (request, response) => {
+  const { url } = await startWebTarget(async (request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://service');
     const [id = '', what] = pathname.split('/').slice(5);
     const isList = id === '' && pathname.endsWith('/monitors');
@@ -34,15 +33,8 @@ export async function startAdditions(monitors: Monitor[], answer: Asked = () => 
     response.writeHead(answered.status ?? 200, answered.headers);
     response.end(JSON.stringify(answered.body));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    key: 'a-key',
-    asked,
+    ...{ url, key: 'a-key', asked },
     /** Makes the list available or not. */
     show(whether: boolean) {
       listed = whether;

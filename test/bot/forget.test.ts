@@ -44,39 +44,21 @@ async function open(
   vi.spyOn(Date, 'now').mockImplementation(nowMs);
   onTestFinished(() => void vi.restoreAllMocks());
   const conversations = createConversations(store);
-  const channels = createChannels(store);
-  const channelDefaults = createChannelDefaults(store);
-  const usageLog = createUsageLog(store);
-  const feedback = createFeedback(store, { days: 90 });
-  const places = createPersonPlaces(store, {
-    hasHomes: (platform) => platform === 'slack',
-    log,
-    nowMs,
-  });
-  const shownAnswers = createShownAnswers(store);
-  const intakes = await createIntakes(store);
-  const state = await openWatchState(store);
-  const timing = { clock, random: () => 0.5 };
   const seenInvocations = openSeenInvocations(store);
-  const unfinished = await openUnfinishedAnswers(store, {
-    conversations,
-    seenInvocations,
-    ...timing,
-    log,
-  });
+  const timing = { clock, random: () => 0.5, log };
   const kept = {
-    conversations,
-    channels,
-    channelDefaults,
-    usageLog,
-    places,
-    shownAnswers,
-    seenInvocations,
-    unfinished,
-    state,
-    feedback,
-    intakes,
+    ...{ conversations, seenInvocations },
+    channels: createChannels(store),
+    channelDefaults: createChannelDefaults(store),
+    usageLog: createUsageLog(store),
+    places: createPersonPlaces(store, { hasHomes: (name) => name === 'slack', log, nowMs }),
+    shownAnswers: createShownAnswers(store),
+    unfinished: await openUnfinishedAnswers(store, { conversations, seenInvocations, ...timing }),
+    state: await openWatchState(store),
+    feedback: createFeedback(store, { days: 90 }),
+    intakes: await createIntakes(store),
   };
+  const { usageLog, places, shownAnswers, feedback, intakes } = kept;
   const forgetting = await openForget(store, {
     ...kept,
     others: [usageLog, places, shownAnswers],
@@ -96,32 +78,20 @@ async function open(
 
 /** Fills every store for a place, twice, with the name of its workspace in each text. */
 async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
-  const {
-    conversations,
-    channels,
-    channelDefaults,
-    usageLog,
-    places,
-    shownAnswers,
-    seenInvocations,
-    unfinished,
-    state,
-    feedback,
-    intakes,
-  } = kept;
+  const { feedback, seenInvocations } = kept;
   const team = place.channel.split('/')[0] ?? '';
   const person = { id: `U-${team}`, name: `ada of ${team}` };
   for (const n of [1, 2]) {
     const key = conversationKey(place, 'thread');
-    await conversations.add(key, { question: `${team} ${n}?`, answer: team, atMs: n });
+    await kept.conversations.add(key, { question: `${team} ${n}?`, answer: team, atMs: n });
     const monitor = { id: `${n}`, name: `shop of ${team}`, target: 'https://shop.example' };
-    await channels.add(place, monitor);
-    await intakes.add(place, { kind: 'generic', name: `${n} of ${team}`, by: person.name });
-    await channelDefaults.change(place, { prompt: `You are ${n} of ${team}` });
+    await kept.channels.add(place, monitor);
+    await kept.intakes.add(place, { kind: 'generic', name: `${n} of ${team}`, by: person.name });
+    await kept.channelDefaults.change(place, { prompt: `You are ${n} of ${team}` });
     const tokens = { model: 'm', tokens: 5, atMs: kept.nowMs() - n };
-    await usageLog.add({ place, person: person.id, name: person.name, ...tokens });
-    await places.note({ place: { ...place, channel: `${place.channel}${n}` }, person });
-    await shownAnswers.add(place, `m${n}`, { place, thread: `of ${team}` });
+    await kept.usageLog.add({ place, person: person.id, name: person.name, ...tokens });
+    await kept.places.note({ place: { ...place, channel: `${place.channel}${n}` }, person });
+    await kept.shownAnswers.add(place, `m${n}`, { place, thread: `of ${team}` });
     const at = { place: placeKey(place), thread: 'thread' };
     const calls = [{ tool: 'list_monitors', input: '{}', result: `looked up ${n} for ${team}` }];
     await feedback.evidence.keep(at, `${team}-r${n}`, calls);
@@ -134,7 +104,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     await seenInvocations.once({ ...gesture, id: `done ${team} ${n}` }, kind);
     await seenInvocations.finish(`done ${team} ${n}`);
     await seenInvocations.once(gesture, kind);
-    await unfinished
+    await kept.unfinished
       .track({ ...answer, private: false, async *stream() {} }, gesture, { async putOff() {} })
       .begin({ thread: 'thread' });
     const incident: Incident = {
@@ -172,7 +142,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
       deliveries: [newDelivery(placeKey(place), `a${n}`)],
     };
     const ofOnePlace = [group, report, ofAlert];
-    await state.update((now = { known: [], isLearned: true, shortLists: 0, alerts: [] }) => {
+    await kept.state.update((now = { known: [], isLearned: true, shortLists: 0, alerts: [] }) => {
       const old = now.alerts.find(({ id }) => id === incident.id);
       const deliveries = [...(old?.deliveries ?? []), delivery];
       const anew = new Set([incident, ...ofOnePlace].map(({ id }) => id));
@@ -209,26 +179,24 @@ async function lived(): Promise<string> {
 
 /** Data of the workspace that stays. */
 async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
-  const { conversations, channels, channelDefaults, usageLog, places, shownAnswers, state, nowMs } =
-    kept;
   expect(await kept.feedback.countsIn(placeKey(HOME), 0)).toEqual([
     { model: 'm', good: 0, bad: 2 },
   ]);
   expect(await kept.feedback.countsIn(placeKey(SHOP), 0)).toEqual([]);
-  const texts = (await conversations.turns(conversationKey(HOME, 'thread'))).map(
+  const texts = (await kept.conversations.turns(conversationKey(HOME, 'thread'))).map(
     (turn) => turn.question,
   );
   expect(texts).toEqual(['T0HOME 1?', 'T0HOME 2?']);
-  expect(await conversations.turns(conversationKey(SHOP, 'thread'))).toEqual([]);
-  expect((await channels.places()).map(placeKey)).toEqual([placeKey(HOME)]);
-  expect(await channelDefaults.of(HOME)).toEqual({ prompt: 'You are 2 of T0HOME' });
+  expect(await kept.conversations.turns(conversationKey(SHOP, 'thread'))).toEqual([]);
+  expect((await kept.channels.places()).map(placeKey)).toEqual([placeKey(HOME)]);
+  expect(await kept.channelDefaults.of(HOME)).toEqual({ prompt: 'You are 2 of T0HOME' });
   expect(kept.intakes.places()).toEqual([placeKey(HOME)]);
-  expect(await usageLog.since(HOME, nowMs() - 10)).toHaveLength(2);
-  expect(await places.of('slack', 'U-T0HOME')).toHaveLength(2);
-  expect(await shownAnswers.of(HOME, 'm1')).toBeDefined();
-  const alerts = state.current()?.alerts ?? [];
+  expect(await kept.usageLog.since(HOME, kept.nowMs() - 10)).toHaveLength(2);
+  expect(await kept.places.of('slack', 'U-T0HOME')).toHaveLength(2);
+  expect(await kept.shownAnswers.of(HOME, 'm1')).toBeDefined();
+  const alerts = kept.state.current()?.alerts ?? [];
   expect(alerts.filter(({ kind }) => kind === 'incident')).toHaveLength(3);
-  expect(state.current()?.reported?.map(({ place }) => place)).toEqual(
+  expect(kept.state.current()?.reported?.map(({ place }) => place)).toEqual(
     Array(2).fill(placeKey(HOME)),
   );
   expect(alerts.filter(({ kind }) => kind === 'report')).toHaveLength(1);

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { platforms } from '../../src/app/platforms.ts';
 import { createBot } from '../../src/bot/bot.ts';
+import { type Channels, createChannels } from '../../src/bot/channels/channels.ts';
 import type { Intakes } from '../../src/bot/intake/intakes.ts';
 import type { OpenBot } from '../../src/bot/platform.ts';
 import {
@@ -37,6 +38,7 @@ import { openTestStore } from './test-store.ts';
 export interface TestBot {
   bot: OpenBot;
   store: Store;
+  channels: Channels;
   usageLog: UsageLog;
   provider: ModelProvider;
   service: MonitoringService;
@@ -130,10 +132,11 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
     ['intake', intakes],
   ]);
   const usageLog = createUsageLog(store);
+  const channels = createChannels(store);
   const lease = await takeLease(store);
   const bot = await createBot({
     ...{ store, lease, gateway, monitoring, settings, platforms, pdfProgram, shared, log },
-    usageLog,
+    ...{ channels, usageLog },
   });
 
   let stopping: Promise<void> | undefined;
@@ -158,8 +161,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   };
   return {
     bot,
-    store,
-    usageLog,
+    ...{ store, channels, usageLog },
     provider,
     service,
     lines,

@@ -3,29 +3,10 @@ import { ToolCalls } from '../../../src/bot/ask/tool-calls.ts';
 import type { AnswerStep } from '../../../src/bot/shared/invocation.ts';
 import { tools } from '../../../src/bot/tools/registry.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import type { ScriptedCall } from '../../fakes/model-provider.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { callingModel, callOf, offeredTo } from '../../helpers/bot/other-tools.ts';
 import { readAnswer, startTestBot } from '../../helpers/bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-
-/** A model that calls these tools, a list for each round, and then says what it was given. */
-function callingModel(...rounds: ScriptedCall[][]) {
-  // biome-ignore lint/suspicious/noExplicitAny: the body of a request
-  return (body: any) => {
-    const given = body.messages.filter(({ role }: { role: string }) => role === 'tool');
-    const round = body.messages.filter(
-      ({ tool_calls }: { tool_calls?: unknown[] }) => tool_calls,
-    ).length;
-    const calls = rounds[round];
-    if (calls && body.tool_choice !== 'none') return { calls };
-    return given.map(({ content }: { content: string }) => content).join('\n') || 'Nothing.';
-  };
-}
-
-const call = (name: string, input: object = {}): ScriptedCall => ({
-  name,
-  arguments: JSON.stringify(input),
-});
 
 /** The steps of an answer as they are at its end. */
 async function ask(bot: Awaited<ReturnType<typeof startTestBot>>, line: string) {
@@ -39,7 +20,7 @@ test('the model answers from a tool’s result, and the answer lists the look-up
   const bot = await startTestBot({ settings: { pagesUrl: 'https://watch.example' } });
   bot.service.add({ name: 'Shop', status: 'DOWN' });
   bot.service.add({ name: 'Blog' });
-  bot.provider.answerWith(callingModel([call('list_monitors', { status: 'down' })]));
+  bot.provider.answerWith(callingModel([callOf('list_monitors', { status: 'down' })]));
   const { text, steps, end } = await ask(bot, '/ask what is down?');
   expect(JSON.parse(text)).toMatchObject({
     total: 2,
@@ -66,8 +47,8 @@ test('the look-ups of one answer share one list of the monitors', async () => {
   const input = { monitor: 'Shop' };
   bot.provider.answerWith(
     callingModel(
-      [call('list_monitors'), call('get_monitor', input), call('get_uptime', input)],
-      [call('get_monitor', { monitor: shop.id })],
+      [callOf('list_monitors'), callOf('get_monitor', input), callOf('get_uptime', input)],
+      [callOf('get_monitor', { monitor: shop.id })],
     ),
   );
   await ask(bot, '/ask how is the monitor Shop?');
@@ -89,9 +70,9 @@ test('a note names a monitor that no look-up contains, but not a proposed one', 
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 32_000 }] });
   bot.service.add({ name: 'Shop' });
   const calls = [
-    call('list_monitors'),
-    call('get_monitor', { monitor: 'Storefront' }),
-    call('create_monitor', { target: 'https://new.example', name: 'Novelty' }),
+    callOf('list_monitors'),
+    callOf('get_monitor', { monitor: 'Storefront' }),
+    callOf('create_monitor', { target: 'https://new.example', name: 'Novelty' }),
   ];
   bot.provider.answerWith((body) =>
     body.messages.at(-1).role === 'tool'
@@ -117,7 +98,7 @@ test('a blank line separates the text before a call from the text after it', asy
   bot.provider.answerWith((body) =>
     body.messages.at(-1).role === 'tool'
       ? 'All is well.'
-      : { text: 'Let me see.', calls: [call('list_monitors')] },
+      : { text: 'Let me see.', calls: [callOf('list_monitors')] },
   );
   const { text } = await ask(bot, '/ask how is it?');
   expect(text).toBe('Let me see.\n\nAll is well.');
@@ -126,7 +107,7 @@ test('a blank line separates the text before a call from the text after it', asy
 test('a provider gets its own data of a call back unchanged', async () => {
   const bot = await startTestBot();
   const extra = { extra_content: { google: { thought_signature: 'c2ln' } } };
-  bot.provider.answerWith(callingModel([{ ...call('list_monitors'), id: 'call_x', extra }]));
+  bot.provider.answerWith(callingModel([{ ...callOf('list_monitors'), id: 'call_x', extra }]));
   await ask(bot, '/ask how is it?');
   const [, { body }] = bot.provider.calls as [unknown, { body: { messages: object[] } }];
   expect(body.messages.at(-2)).toMatchObject({
@@ -138,22 +119,22 @@ test('a provider gets its own data of a call back unchanged', async () => {
 });
 
 test.each([
-  ['an unknown tool', [call('drop_tables', { all: true })], /Unknown function/],
-  ['a name that no provider takes back', [call('rm -rf /')], /Unknown function/],
+  ['an unknown tool', [callOf('drop_tables', { all: true })], /Unknown function/],
+  ['a name that no provider takes back', [callOf('rm -rf /')], /Unknown function/],
   ['broken JSON', [{ name: 'list_monitors', arguments: '{"status": "dow' }], /not a JSON object/],
   [
     'a list in place of an object',
     [{ name: 'list_monitors', arguments: '[]' }],
     /not a JSON object/,
   ],
-  ['an input that is not declared', [call('list_monitors', { sql: 'x' })], /sql/],
-  ['an input of the wrong type', [call('list_monitors', { limit: 'many' })], /limit/],
-  ['a monitor that is not there', [call('get_monitor', { monitor: 'Nope' })], /No monitor/],
-  ['what the service does not offer', [call('get_uptime', {})], /does not offer/],
+  ['an input that is not declared', [callOf('list_monitors', { sql: 'x' })], /sql/],
+  ['an input of the wrong type', [callOf('list_monitors', { limit: 'many' })], /limit/],
+  ['a monitor that is not there', [callOf('get_monitor', { monitor: 'Nope' })], /No monitor/],
+  ['what the service does not offer', [callOf('get_uptime', {})], /does not offer/],
 ])('the model learns about %s and continues', async (_, calls, said) => {
   const bot = await startTestBot();
   bot.service.add({ name: 'Shop' });
-  bot.provider.answerWith(callingModel(calls, [call('list_monitors')]));
+  bot.provider.answerWith(callingModel(calls, [callOf('list_monitors')]));
   const { text, end } = await ask(bot, '/ask how is it?');
   expect(text).toMatch(said);
   expect(text).toContain('"name":"Shop"');
@@ -163,7 +144,7 @@ test.each([
 
 test('an answer makes at most eight calls, and the model is then asked to answer', async () => {
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
-  const forty = Array.from({ length: 40 }, (_, at) => call('list_monitors', { offset: at }));
+  const forty = Array.from({ length: 40 }, (_, at) => callOf('list_monitors', { offset: at }));
   bot.provider.answerWith(callingModel(forty, forty));
   const { steps, text, end } = await ask(bot, '/ask how is it?');
   expect(steps).toHaveLength(8);
@@ -176,7 +157,7 @@ test('an answer makes at most eight calls, and the model is then asked to answer
 test('a repeated call runs once, and the repetition ends', async () => {
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
   bot.provider.answerWith((body) =>
-    body.tool_choice === 'none' ? 'That is all.' : { calls: [call('list_monitors')] },
+    body.tool_choice === 'none' ? 'That is all.' : { calls: [callOf('list_monitors')] },
   );
   const { steps, text } = await ask(bot, '/ask how is it?');
   expect(text).toBe('That is all.');
@@ -186,7 +167,7 @@ test('a repeated call runs once, and the repetition ends', async () => {
 
 test('a model that keeps calling at the limit ends with a note', async () => {
   const bot = await startTestBot();
-  bot.provider.answerWith({ calls: [call('list_monitors')] });
+  bot.provider.answerWith({ calls: [callOf('list_monitors')] });
   const { text, end } = await ask(bot, '/ask how is it?');
   expect({ text, note: end.note }).toEqual({
     text: '',
@@ -198,7 +179,7 @@ test('a model that keeps calling at the limit ends with a note', async () => {
 test('the model and people learn that the monitoring service is away', async () => {
   const bot = await startTestBot();
   bot.service.failWith({ kind: 'status', status: 503 });
-  bot.provider.answerWith(callingModel([call('list_monitors')]));
+  bot.provider.answerWith(callingModel([callOf('list_monitors')]));
   const { text, steps } = await ask(bot, '/ask how is it?');
   expect(text).toMatch(/monitoring service answered with an error \(503\)/);
   expect(steps.map(words)).toEqual([
@@ -209,7 +190,7 @@ test('the model and people learn that the monitoring service is away', async () 
 test('Stop ends the answer in the middle of a call', async () => {
   const bot = await startTestBot();
   bot.service.failWith({ kind: 'hang' });
-  bot.provider.answerWith(callingModel([call('list_monitors')]));
+  bot.provider.answerWith(callingModel([callOf('list_monitors')]));
   const controller = new AbortController();
   const reply = await bot.say('/ask how is it?');
   const reading = readAnswer(reply, 't1', controller.signal);
@@ -221,7 +202,7 @@ test('Stop ends the answer in the middle of a call', async () => {
 test('results without room are cut, and the model learns that', async () => {
   const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
   for (let at = 0; at < 300; at += 1) bot.service.add({ name: `Monitor ${at} ${'x'.repeat(150)}` });
-  const pages = [0, 50, 100, 150].map((offset) => call('list_monitors', { limit: 50, offset }));
+  const pages = [0, 50, 100, 150].map((offset) => callOf('list_monitors', { limit: 50, offset }));
   bot.provider.answerWith(callingModel(pages));
   const { text } = await ask(bot, '/ask how is it?');
   expect(text).toContain('[Cut: no room for more.');
@@ -244,20 +225,16 @@ test('a smaller context gets fewer tools and shorter results', async () => {
   const bot = await startTestBot({ models });
   for (let at = 0; at < 60; at += 1) bot.service.add({ name: `Monitor ${at} ${'x'.repeat(150)}` });
   bot.provider.answerWith((body) =>
-    body.tools ? callingModel([call('list_monitors', { limit: 50 })])(body) : 'No tools.',
+    body.tools ? callingModel([callOf('list_monitors', { limit: 50 })])(body) : 'No tools.',
   );
-  const offered = () =>
-    (bot.provider.calls.at(-1)?.body.tools ?? []).map(
-      (one: { function: { name: string } }) => one.function.name,
-    );
   const sizes: number[] = [];
   for (const { id } of models.slice(0, 2)) {
     const { text, end } = await ask(bot, `/ask model=${id} how is it?`);
     expect(text).toContain('[Cut:');
     expect(end.note).toBeUndefined();
     sizes.push(Buffer.byteLength(text));
-    expect(offered()).toContain('list_monitors');
-    expect(offered().includes('create_monitor')).toBe(id === 'large');
+    expect(offeredTo(bot)).toContain('list_monitors');
+    expect(offeredTo(bot).includes('create_monitor')).toBe(id === 'large');
   }
   expect(sizes[0]).toBeLessThan(8_000);
   expect(sizes[1]).toBeLessThan(sizes[0] as number);
@@ -297,7 +274,7 @@ test('a stall between two rounds ends the answer with the text so far', async ()
   const bot = await startTestBot({ settings: { askStallMs: 300 } });
   bot.provider.answerWith(() => {
     bot.provider.failWith({ kind: 'hang-after-headers' }, 1);
-    return { text: 'One moment.', calls: [call('list_monitors')] };
+    return { text: 'One moment.', calls: [callOf('list_monitors')] };
   });
   const { text, end, steps } = await ask(bot, '/ask how is it?');
   expect(text).toBe('One moment.');

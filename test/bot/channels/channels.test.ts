@@ -1,7 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
-import { openCollections } from '../../helpers/bot/open-collections.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { openTestStore } from '../../helpers/test-store.ts';
@@ -14,27 +13,16 @@ const anybody: Person = { id: 'U1', name: 'Ada' };
 const manager: Person = { ...anybody, mayManage: async () => true };
 const member: Person = { ...anybody, mayManage: async () => false };
 
-let invocations = 0;
-
 /** A bot that runs `/monitor alerts …` in a channel, and the stored settings. */
 async function openChannel(place: Place = SLACK) {
-  const { store, collections, close } = await openCollections();
-  const { bot, stop } = await startTestBot({ store });
-  onTestFinished(async () => {
-    await stop();
-    await close();
-  });
+  const { say, channels } = await startTestBot();
   return {
     async say(words: string, person = manager) {
-      const line = `/monitor alerts ${words}`;
-      const id = `channels:${++invocations}`;
-      const card = cardOf(await bot.dispatch({ id, request: { line }, place, person }));
+      const card = cardOf(await say(`/monitor alerts ${words}`, { place, person }));
       return { text: textOf(card), tone: card.tone };
     },
-    stored: async () => {
-      const documents = await collections.get('channels')?.list();
-      return documents?.find(({ id }) => id === placeKey(place))?.document;
-    },
+    /** The settings, and the channels that get alerts. */
+    stored: async () => [await channels.settingsOf(placeKey(place)), await channels.places()],
   };
 }
 
@@ -120,7 +108,7 @@ test.each([
   const { text, tone } = await say(words, manager);
   expect(text).toContain(problem);
   expect(tone).toBe('warning');
-  expect(await stored()).toBeUndefined();
+  expect(await stored()).toEqual([{}, []]);
 });
 
 test.each([

@@ -1,9 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { NOW_MS } from '../../../evals/week/planned-monitor.ts';
 import { startRecordedWeek } from '../../../evals/week/recorded-week.ts';
-import type { ChannelSettings } from '../../../src/bot/channels/channel-settings.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
-import { openCollections } from '../../helpers/bot/open-collections.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 
 const SLACK: Place = { platform: 'slack', channel: 'C1' };
@@ -12,13 +10,7 @@ const member: Person = { id: 'U2', name: 'Bob', mayManage: async () => false };
 
 /** A bot in a channel; `stored` reads the channel's schedule. */
 async function openChannel(settings = {}, watched?: { url: string; key: string }) {
-  const { store, collections, close } = await openCollections();
-  const running = await startTestBot({ store, settings, watched });
-  const { say, stop, provider, service } = running;
-  onTestFinished(async () => {
-    await stop();
-    await close();
-  });
+  const { say, provider, service, channels } = await startTestBot({ settings, watched });
   return {
     provider,
     service,
@@ -26,11 +18,7 @@ async function openChannel(settings = {}, watched?: { url: string; key: string }
       const reply = await say(line, { place: SLACK, person });
       return { text: textOf(cardOf(reply)), isPrivate: reply.kind === 'card' && reply.private };
     },
-    async stored() {
-      const documents = await collections.get('channels')?.list();
-      const found = documents?.find(({ id }) => id === placeKey(SLACK))?.document;
-      return (found as { settings?: ChannelSettings } | undefined)?.settings?.report;
-    },
+    stored: async () => (await channels.settingsOf(placeKey(SLACK))).report,
   };
 }
 

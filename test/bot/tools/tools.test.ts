@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { command, fieldsOf } from '../../../src/bot/commands/command.ts';
 import { CommandError } from '../../../src/bot/shared/errors.ts';
@@ -7,6 +5,7 @@ import { shareList } from '../../../src/bot/tools/monitors.ts';
 import { tools, toolsFor } from '../../../src/bot/tools/registry.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
 import { toolRunner } from '../../helpers/bot/tool-runner.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
@@ -181,12 +180,9 @@ test('list_incidents sums up one monitor or all', async () => {
 });
 
 test('get_uptime shows checks and response times of one monitor', async () => {
-  const target = createServer((_, response) => response.end('ok'));
-  await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void target.close());
+  const target = await startWebTarget();
   const service = await startService();
-  const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
-  await service.create({ name: 'Shop', check_type: 'HTTP', target: url });
+  await service.create({ name: 'Shop', check_type: 'HTTP', target: `${target.url}/` });
   const run = runnerOver(service);
   await eventually(async () => (await service.list())[0]?.last_checked_at != null);
   const checked = await run('check_monitor', { monitor: 'shop' });

@@ -1,6 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Person, type Place, placeKey } from '../../../../src/bot/shared/place.ts';
-import { openCollections } from '../../../helpers/bot/open-collections.ts';
 import { cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 
 const SLACK: Place = { platform: 'slack', channel: 'C1' };
@@ -16,23 +15,14 @@ const managing = (others: 'all' | 'none' | 'unknown'): Person => ({
 const admin = managing('all');
 
 async function openChannel(place: Place = SLACK) {
-  const { store, collections, close } = await openCollections();
-  const bot = await startTestBot({ store });
-  onTestFinished(async () => {
-    await bot.stop();
-    await close();
-  });
+  const bot = await startTestBot();
   return {
     async say(words: string, person = admin) {
       const reply = await bot.say(`/monitor escalate ${words}`, { place, person });
       const card = cardOf(reply);
       return { text: textOf(card), tone: card.tone, reply };
     },
-    async stored() {
-      const documents = await collections.get('channels')?.list();
-      const own = documents?.find(({ id }) => id === placeKey(place))?.document;
-      return (own as { settings?: { escalation?: unknown } } | undefined)?.settings?.escalation;
-    },
+    stored: async () => (await bot.channels.settingsOf(placeKey(place))).escalation,
   };
 }
 

@@ -167,14 +167,6 @@ test('somebody who stops it gets no file', async () => {
   expect([text, end.document]).toEqual(['', undefined]);
 });
 
-test('the draft says that an outage is ongoing', async () => {
-  const { summarise, provider } = await startWithIncident();
-  provider.failWith({ kind: 'status', status: 503 });
-  const { text } = await summarise();
-  expect(text).toMatch(/^# Postmortem draft: Shop is down\n/);
-  expect(text).toContain('It was still ongoing. When will it recover?');
-});
-
 test('facts that cannot be fetched leave the rest, and are said to be unknown', async () => {
   const { service, provider, summarise } = await startWithIncident();
   provider.failWith({ kind: 'status', status: 503 });

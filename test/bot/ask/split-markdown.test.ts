@@ -75,24 +75,6 @@ describe('every text', () => {
     );
   });
 
-  test('keeps its finished pieces at every step of its growth', () => {
-    fc.assert(
-      fc.property(markdown, (text) => {
-        let before: string[] = [];
-        const changed: unknown[] = [];
-        for (let length = 0; length <= text.length; length += 1) {
-          const pieces = splitMarkdown(text.slice(0, length), 100);
-          const finished = before.slice(0, -1);
-          if (finished.some((piece, at) => piece !== pieces[at]))
-            changed.push({ length, finished });
-          before = pieces;
-        }
-        expect(changed).toEqual([]);
-      }),
-      { numRuns: long ? 300 : 8 },
-    );
-  });
-
   test('keeps its graphemes whole unless one is longer than a piece', () => {
     const calm = fc
       .array(

@@ -4,7 +4,7 @@ import { type Card, decodeAction, encodeAction } from '../../../src/bot/shared/c
 import type { Place } from '../../../src/bot/shared/place.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
-import { cardOf, readAnswer, startTestBot, type TestBot, textOf } from '../../helpers/bot.ts';
+import { cardOf, startTestBot, type TestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
@@ -130,15 +130,6 @@ test('“Check now” shows the result to the person who pressed, or says why th
   expect(reply).toMatchObject({ kind: 'card', private: true });
   // The fake has the bare contract, which has no checks on request.
   expect(textOf(cardOf(reply))).toMatch(/Shop can’t be checked now: .*does not offer this/);
-});
-
-test('“Ask why” is answered in the thread of the incident', async () => {
-  const bot = await startWithIncident();
-  const { slack, provider } = bot;
-  const reply = await press(bot, slack.messages[0]?.card, 'Ask why');
-  expect(reply).toMatchObject({ kind: 'answer', private: false });
-  await readAnswer(reply, slack.messages[0]?.id);
-  expect(provider.calls).toHaveLength(1);
 });
 
 test('the value of a button is read back as it was, and any other value is ignored', () => {

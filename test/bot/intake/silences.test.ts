@@ -89,6 +89,18 @@ async function start(url: string, first = incident()) {
   };
 }
 
+/** A snooze whose silence a fake Alertmanager has answered in some way. */
+async function startSnoozed(
+  fake: Awaited<ReturnType<typeof startFakeAlertmanager>>,
+  status: NonNullable<NonNullable<Incident['snoozed']>['silence']>['status'] = 'created',
+) {
+  const world = await start(fake.url);
+  const life = world.live();
+  await world.snooze();
+  await eventually(() => world.now()?.snoozed?.silence?.status === status);
+  return { ...world, stop: life.stop };
+}
+
 const KINDS = [
   {
     name: 'a fake Alertmanager',
@@ -173,10 +185,7 @@ for (const { name, isHere, begin } of KINDS) {
 test('the message quotes why a silence was refused', async () => {
   const fake = await startFakeAlertmanager();
   fake.make(() => 'refuse');
-  const { live, now, snooze, unsnooze, shown } = await start(fake.url);
-  live();
-  await snooze();
-  await eventually(() => now()?.snoozed?.silence?.status === 'refused');
+  const { now, unsnooze, shown } = await startSnoozed(fake, 'refused');
   expect(shown()).toContain('Not silenced in Alertmanager: bad matcher format: <@here> no');
   expect(fake.requests).toEqual(['POST /api/v2/silences']);
   // There is none to end.
@@ -189,10 +198,7 @@ test.each(['fail', 'break'] as const)(
   async (what) => {
     const fake = await startFakeAlertmanager();
     fake.make((method) => (method === 'POST' ? what : undefined));
-    const { live, now, snooze, unsnooze, shown } = await start(fake.url);
-    live();
-    await snooze();
-    await eventually(() => now()?.snoozed?.silence?.status === 'unknown');
+    const { now, unsnooze, shown } = await startSnoozed(fake, 'unknown');
     expect(shown()).toContain('Possibly not silenced in Alertmanager: ');
     expect(fake.requests.filter((one) => one.startsWith('POST'))).toHaveLength(3);
     expect(fake.requests.filter((one) => one.startsWith('GET'))).toHaveLength(2);
@@ -204,20 +210,14 @@ test.each(['fail', 'break'] as const)(
 test('a silence whose answer was lost is found and not created twice', async () => {
   const fake = await startFakeAlertmanager();
   fake.make((method) => (method === 'POST' ? 'lose the answer' : undefined));
-  const { live, now, snooze } = await start(fake.url);
-  live();
-  await snooze();
-  await eventually(() => now()?.snoozed?.silence?.status === 'created');
+  await startSnoozed(fake);
   expect(fake.silences).toHaveLength(1);
 });
 
 test('a silence under way is ended if its snooze ends in the meantime', async () => {
   const fake = await startFakeAlertmanager();
   fake.make((method) => (method === 'POST' ? 'hang' : undefined));
-  const { live, now, snooze, unsnooze, shown } = await start(fake.url);
-  live();
-  await snooze();
-  await eventually(() => now()?.snoozed?.silence?.status === 'requested');
+  const { now, unsnooze, shown } = await startSnoozed(fake, 'requested');
   expect(shown()).toContain('Silence in Alertmanager: requested, not confirmed yet');
   await eventually(() => fake.requests.length > 0);
   await unsnooze();
@@ -229,11 +229,8 @@ test('a silence under way is ended if its snooze ends in the meantime', async ()
 
 test('a silence is ended before the next one is created', async () => {
   const fake = await startFakeAlertmanager();
-  const { live, now, snooze, unsnooze } = await start(fake.url);
-  const first = live();
-  await snooze();
-  await eventually(() => now()?.snoozed?.silence?.status === 'created');
-  await first.stop();
+  const { live, now, snooze, unsnooze, stop } = await startSnoozed(fake);
+  await stop();
   await unsnooze();
   await snooze();
   live();
@@ -246,10 +243,7 @@ test('a silence is ended before the next one is created', async () => {
 
 test('the message says that ending a silence was refused', async () => {
   const fake = await startFakeAlertmanager();
-  const { live, now, snooze, unsnooze, shown } = await start(fake.url);
-  live();
-  await snooze();
-  await eventually(() => now()?.snoozed?.silence?.status === 'created');
+  const { now, snooze, unsnooze, shown } = await startSnoozed(fake);
   fake.make(() => 'refuse');
   await unsnooze();
   await eventually(() => now()?.silenceEnd?.status === 'refused');
@@ -260,7 +254,7 @@ test('the message says that ending a silence was refused', async () => {
   fake.make(() => undefined);
   await snooze();
   await eventually(() => now()?.snoozed?.silence?.status === 'created');
-  expect(shown()).not.toContain('goes on');
+  expect(shown()).not.toContain('Still silenced');
 });
 
 test('the message says that a silence needs all labels', async () => {
@@ -276,11 +270,8 @@ test('the message says that a silence needs all labels', async () => {
 
 test('the message says that Alertmanager asked for credentials', async () => {
   const fake = await startFakeAlertmanager({ credentials: 'user:p%40ss' });
-  const { url } = fake;
-  const { live, now, snooze, shown } = await start(url.replace('user:p%40ss@', ''));
-  live();
-  await snooze();
-  await eventually(() => now()?.snoozed?.silence?.status === 'refused');
+  const url = fake.url.replace('user:p%40ss@', '');
+  const { shown } = await startSnoozed({ ...fake, url }, 'refused');
   expect(shown()).toContain('Not silenced in Alertmanager: Unauthorized');
 });
 

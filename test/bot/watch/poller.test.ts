@@ -4,19 +4,16 @@ import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import { newSnooze } from '../../../src/bot/incidents/snoozes.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
 import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
 import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import { type MonitoringFault, startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { counting, startAdditions, startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 import { openTestStore } from '../../helpers/test-store.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
@@ -126,63 +123,6 @@ test('a lone monitor that is down at the first poll is an alert that does not ma
   ]);
 });
 
-/** More of what `hostile-service.slow.test.ts` does to a watch, to the whole bot. */
-const OTHER_FAULTS: MonitoringFault[] = [
-  { kind: 'html' },
-  { kind: 'garbage-bytes' },
-  { kind: 'reset' },
-];
-
-test('a list that is no list changes nothing, whatever is wrong with it', async () => {
-  const faults: MonitoringFault[] = [
-    { kind: 'status', status: 500 },
-    { kind: 'truncated-json' },
-    { kind: 'count-mismatch' },
-    ...(long ? OTHER_FAULTS : []),
-  ];
-  async function suffer(fault: MonitoringFault) {
-    const { bot, service, lines } = await startTestBot({ settings: { alertPlaces: [OPS] } });
-    const slack = createScriptedPlatform('slack');
-    const shop = service.add({ name: 'Shop' });
-    await bot.start([slack]);
-    await eventually(() => polls(service) > 1);
-    service.failWith(fault);
-    service.setStatus(shop.id, 'DOWN');
-    await eventually(() =>
-      lines.some(({ msg }) => String(msg).includes('could not read the monitors')),
-    );
-    const during = slack.messages.length;
-    service.recover();
-    await eventually(() => slack.messages.length === 1);
-    return { fault, during, title: slack.messages[0]?.card.title };
-  }
-  expect(await Promise.all(faults.map(suffer))).toEqual(
-    faults.map((fault) => ({ fault, during: 0, title: 'Shop is down' })),
-  );
-});
-
-test('an unknown status is reported as it is, like DOWN, and ends only with UP', async () => {
-  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
-  const slack = createScriptedPlatform('slack');
-  const shop = service.add({ name: 'Shop' });
-  await bot.start([slack]);
-  await eventually(() => polls(service) > 1);
-  const titles = () => slack.messages[0]?.titles.at(-1)?.replace(/ after .*/, '');
-  for (const [status, title] of [
-    ['DOWN', 'Shop is down'],
-    ['Zombie', 'ZOMBIE: Shop'],
-    ['UP', 'Shop recovered'],
-  ] as const) {
-    service.setStatus(shop.id, status);
-    await eventually(() => titles() === title);
-  }
-  service.setStatus(shop.id, 'Critical');
-  await eventually(() => slack.messages[1]?.titles.at(-1) === 'CRITICAL: Shop');
-  expect(slack.messages[1]?.card.tone).toBe('bad');
-  service.setStatus(shop.id, 'Online');
-  await eventually(() => slack.messages[1]?.titles.at(-1)?.startsWith('Shop recovered after '));
-});
-
 test('a DEGRADED monitor is reported in a milder message, and its DOWN in one of its own', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
@@ -245,33 +185,6 @@ test('the poller waits as long as a 429 asks, and longer with every failure', as
   expect(waits).toEqual([30_000, 30_000, 4000, 8000, 16_000, 100]);
   await watch.stop();
   await Promise.all([monitoring.close(), service.close(), store.close()]);
-});
-
-test('an alert decided before a restart is delivered after it, once', async () => {
-  const folder = await temporaryFolder();
-  const service = await startMonitoringService({ limit: false });
-  const shop = service.add({ name: 'Shop' });
-  const slack = createScriptedPlatform('slack');
-  slack.failWith(() => new DeliveryError('Slack is away', { permanent: false }));
-  const options = { folder, service, settings: { alertPlaces: [OPS] } };
-  const before = await startTestBot(options);
-  await before.bot.start([slack]);
-  await eventually(() => polls(service) > 1);
-  service.setStatus(shop.id, 'DOWN');
-  await eventually(() => slack.tries > 0);
-  await before.stop();
-  service.setStatus(shop.id, 'UP');
-  const pollsBefore = polls(service);
-  const after = await startTestBot(options);
-  await after.bot.start([slack]);
-  // The second poll comes when the first one is stored: it is over before Slack is back.
-  await eventually(() => polls(service) > pollsBefore + 1);
-  slack.failWith(undefined);
-  await eventually(() => slack.messages[0]?.card.tone === 'good');
-  expect(slack.messages[0]?.card.title).toMatch(/^Shop was down for /);
-  expect(slack.messages).toHaveLength(1);
-  await after.stop();
-  await service.close();
 });
 
 test('a snooze ends after an hour, also while the monitors cannot be seen', async () => {

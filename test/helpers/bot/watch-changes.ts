@@ -41,8 +41,7 @@ export const group = (id: string, members: Members, version = 1): Group => ({
   ...{ deliveries: [newDelivery('slack:C1', id)], members },
 });
 
-export const ids = ['a', 'b', 'c', 'd', 'e'] as const;
-const id = fc.constantFrom(...ids);
+const id = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const status = fc.constantFrom('UP', 'DOWN', 'DEGRADED');
 const members = fc.uniqueArray(fc.tuple(id, status), { selector: ([monitor]) => monitor });
 const alert: fc.Arbitrary<Alert> = fc.oneof(
@@ -56,46 +55,64 @@ const alert: fc.Arbitrary<Alert> = fc.oneof(
   ),
 );
 
+/** Puts an item in the place of the one with its id, or last, or takes it out. */
+function changed<T>(list: readonly T[], item: T, how: string, idOf: (item: T) => string): T[] {
+  const others = list.filter((other) => idOf(other) !== idOf(item));
+  if (how === 'remove') return others;
+  const isThere = how === 'replace' && others.length < list.length;
+  if (!isThere) return [...others, item];
+  return list.map((other) => (idOf(other) === idOf(item) ? item : other));
+}
+
+const how = fc.constantFrom('replace', 'append', 'remove');
+
+type List = 'known' | 'alerts' | 'closed' | 'reported' | 'held';
+type ItemOf<Name extends List> = NonNullable<Watching[Name]>[number];
+
+const inList = <Name extends List>(
+  name: Name,
+  item: fc.Arbitrary<ItemOf<Name>>,
+  idOf: (item: ItemOf<Name>) => string,
+) =>
+  fc.tuple(item, how).map(([one, way]) => (now: Watching): Watching => {
+    const list = changed<ItemOf<Name>>(now[name] ?? [], one, way, idOf);
+    const isNeeded = name === 'known' || name === 'alerts' || list.length > 0;
+    return { ...now, [name]: isNeeded ? list : undefined };
+  });
+
 /** A change of what is watched that leaves most of it the same objects, as the program's own do. */
 export const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
-  fc.tuple(id, status).map(([one, next]) => (now: Watching) => ({
-    ...now,
-    known: put(now.known, known(one, next), (other) => other.id),
-  })),
-  id.map((one) => (now: Watching) => ({
-    ...now,
-    known: now.known.filter((other) => other.id !== one),
-  })),
-  alert.map((next) => (now: Watching) => ({
-    ...now,
-    alerts: put(now.alerts, next, (other) => other.id),
-  })),
-  // A notice takes the place of the one before, but comes last.
-  alert.map((next) => (now: Watching) => ({
-    ...now,
-    alerts: [...now.alerts.filter((other) => other.id !== next.id), next],
-  })),
-  id.map((one) => (now: Watching) => ({
-    ...now,
-    alerts: now.alerts.filter((other) => other.id !== one),
-  })),
-  fc.tuple(id, status).map(([one, next]) => (now: Watching) => ({
+  inList(
+    'known',
+    fc.tuple(id, status).map(([one, next]) => known(one, next)),
+    (one) => one.id,
+  ),
+  inList('alerts', alert, (one) => one.id),
+  inList(
+    'closed',
+    fc.tuple(id, fc.nat({ max: 2 })).map(([place, tries]) => closedPlace(place, tries)),
+    ({ place }) => place,
+  ),
+  inList(
+    'reported',
+    fc
+      .tuple(id, fc.constantFrom('FIRING' as const, 'RESOLVED' as const))
+      .map(([key, next]) => reportedAlert(key, next)),
+    (one) => one.id,
+  ),
+  inList(
+    'held',
+    fc.tuple(id, fc.nat({ max: 2 })).map(([one, count]) => heldBack(one, count)),
+    ({ monitor }) => monitor.id,
+  ),
+  fc.tuple(id, status, how).map(([one, next, way]) => (now: Watching) => ({
     ...now,
     alerts: now.alerts.map((other) =>
       other.kind === 'group'
         ? {
-            ...other,
-            version: other.version + 1,
-            members: put(other.members, member(one, next), ({ monitorId }) => monitorId),
+            ...{ ...other, version: other.version + 1 },
+            members: changed(other.members, member(one, next), way, (of) => of.monitorId),
           }
-        : other,
-    ),
-  })),
-  id.map((one) => (now: Watching) => ({
-    ...now,
-    alerts: now.alerts.map((other) =>
-      other.kind === 'group'
-        ? { ...other, members: other.members.filter(({ monitorId }) => monitorId !== one) }
         : other,
     ),
   })),
@@ -106,57 +123,32 @@ export const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
   })),
   fc.nat({ max: 3 }).map((shortLists) => (now: Watching) => ({ ...now, shortLists })),
   fc.tuple(id, fc.nat({ max: 2 })).map(([one, count]) => (now: Watching) => {
-    const { downs = [], ...others } = now;
-    const left = downs.filter(({ monitorId }) => monitorId !== one);
-    const own = Array.from({ length: count }, (_, at) => down(one, START + at));
-    return left.length + count === 0 ? others : { ...others, downs: [...left, ...own] };
-  }),
-  fc.tuple(id, fc.nat({ max: 2 })).map(([place, tries]) => (now: Watching) => {
-    const { closed = [], ...others } = now;
-    const left = closed.filter((one) => one.place !== place);
-    const own = tries === 0 ? [] : [closedPlace(place, tries)];
-    return left.length + own.length === 0 ? others : { ...others, closed: [...left, ...own] };
-  }),
-  fc
-    .tuple(id, fc.constantFrom('FIRING' as const, 'RESOLVED' as const, undefined))
-    .map(([key, next]) => (now: Watching) => {
-      const { reported = [], ...others } = now;
-      const item = reportedAlert(key, next);
-      const all = next
-        ? put(reported, item, (one) => one.id)
-        : reported.filter((one) => one.id !== item.id);
-      return all.length === 0 ? others : { ...others, reported: all };
-    }),
-  fc.tuple(id, fc.nat({ max: 2 })).map(([one, count]) => (now: Watching) => {
-    const { held = [], ...others } = now;
-    const left = held.filter(({ monitor }) => monitor.id !== one);
-    const own = count === 0 ? [] : [heldBack(one, count)];
-    return left.length + own.length === 0 ? others : { ...others, held: [...left, ...own] };
+    const others = (now.downs ?? []).filter(({ monitorId }) => monitorId !== one);
+    const downs = [...others, ...Array.from({ length: count }, (_, at) => down(one, START + at))];
+    return { ...now, downs: downs.length > 0 ? downs : undefined };
   }),
   fc.constant((now: Watching) => now),
 );
 
-const reportedAlert = (key: string, status: Reported['status'] = 'FIRING'): Reported => ({
-  ...{ id: reportedId('i1', key), intake: 'i1', place: 'slack:C1', key, name: `Alert “${key}”` },
-  ...{ status, startedAtMs: START, senderStartMs: START, lastReportAtMs: START },
-});
+function reportedAlert(key: string, status: Reported['status']): Reported {
+  return {
+    ...{ id: reportedId('i1', key), intake: 'i1', place: 'slack:C1', key, name: `Alert “${key}”` },
+    ...{ status, startedAtMs: START, senderStartMs: START, lastReportAtMs: START },
+  };
+}
 
-const heldBack = (id: string, count: number) => ({
-  monitor: {
+function heldBack(id: string, count: number) {
+  const monitor = {
     ...{ id, name: id, check_type: 'HTTP', target: 'https://shop.example', status: 'DOWN' },
     interval_seconds: 60,
-  },
-  ...{ heldAtMs: START, behind: Array.from({ length: count }, (_, at) => `p${at}`) },
-});
+  };
+  const behind = Array.from({ length: count }, (_, at) => `p${at}`);
+  return { monitor, heldAtMs: START, behind };
+}
 
-const closedPlace = (place: string, tries: number) => ({
-  ...{ place, tries, refused: ['new' as const], sinceMs: START },
-  ...{ triedAtMs: START, nextTryAtMs: START + tries },
-});
-
-function put<T>(list: readonly T[], item: T, idOf: (item: T) => string): T[] {
-  const isThere = list.some((other) => idOf(other) === idOf(item));
-  return isThere
-    ? list.map((other) => (idOf(other) === idOf(item) ? item : other))
-    : [...list, item];
+function closedPlace(place: string, tries: number) {
+  return {
+    ...{ place, tries, refused: ['new' as const], sinceMs: START },
+    ...{ triedAtMs: START, nextTryAtMs: START + tries },
+  };
 }

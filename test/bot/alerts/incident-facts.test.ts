@@ -1,41 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import type { Place } from '../../../src/bot/shared/place.ts';
 import type { BotSettings } from '../../../src/bot/shared/settings.ts';
-import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
-import { CHANNEL, readAnswer, startTestBot } from '../../helpers/bot.ts';
+import { OPS, startAlertedBot } from '../../helpers/bot/alerted-bot.ts';
+import { CHANNEL, readAnswer } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
-const OPS: Place = { platform: 'slack', channel: 'C1' };
-
-/** A bot with one alert, that the shop is down. */
+/** A bot with an alert that the shop is down, and one about another monitor. */
 async function startWithIncident(name = 'Shop', settings: Partial<BotSettings> = {}) {
-  const bot = await startTestBot({ settings: { alertPlaces: [OPS], ...settings } });
-  const slack = createScriptedPlatform('slack');
-  const shop = bot.service.add({ name, target: 'https://shop.example' });
-  const blog = bot.service.add({ name: 'Blog', target: 'https://blog.example' });
-  bot.service.add({ name: 'Docs' });
-  await bot.bot.start([slack]);
-  await eventually(() => bot.service.requests.length > 1);
-  bot.service.setStatus(shop.id, 'DOWN');
-  await eventually(() => slack.messages.length === 1);
-  bot.service.setStatus(blog.id, 'DOWN');
+  const bot = await startAlertedBot([name], { settings });
+  const { service, slack, thread } = bot;
+  service.add({ name: 'Docs' });
+  service.add({ name: 'Blog', target: 'https://blog.example', status: 'DOWN' });
   await eventually(() => slack.messages.length === 2);
-  const thread = slack.messages[0]?.id ?? '';
-  await eventually(() => bot.bot.isConversation(OPS, thread));
   const ask = async (line: string) => {
-    const reply = await bot.say(line, { place: OPS, thread });
-    await readAnswer(reply, thread);
+    await readAnswer(await bot.say(line, { place: OPS, thread }), thread);
     const messages = bot.provider.calls.at(-1)?.body.messages as Array<{
       role: string;
       content: string;
     }>;
     return { messages, system: messages[0]?.content ?? '' };
   };
-  return { ...bot, slack, shop, thread, ask };
+  const press = (label: string) => bot.press(bot.alert.card, label, { place: OPS, thread });
+  return { ...bot, ask, press };
 }
 
 test('the thread of an alert is a conversation that knows the incident, as it is now', async () => {
-  const { ask, bot, service, shop, slack, thread } = await startWithIncident();
+  const { ask, bot, recover, thread } = await startWithIncident();
   const { system } = await ask('/ask why is it down?');
   expect(system).toContain('You are Askwatch');
   expect(system).toMatch(
@@ -46,8 +35,7 @@ test('the thread of an alert is a conversation that knows the incident, as it is
   // A service of the contract alone has no more facts, and the model learns that.
   expect(system).toContain('Its last checks could not be fetched.');
 
-  service.setStatus(shop.id, 'UP');
-  await eventually(() => slack.messages[0]?.card.tone === 'good');
+  await recover();
   const later = await ask('/ask and now?');
   expect(later.system).toMatch(/It ended at .*, after \d+ second/);
   expect(later.messages.map(({ role }) => role)).toEqual([
@@ -78,23 +66,11 @@ test('texts from outside stand as data in one line each, however they are writte
 });
 
 describe('the buttons under an alert, where no model can be asked', () => {
-  const press = ({ bot, slack }: Awaited<ReturnType<typeof startWithIncident>>, label: string) => {
-    const action = slack.messages[0]?.card.actions?.find((one) => one.label === label);
-    if (!action) throw new Error(`There is no ${label}.`);
-    return bot.dispatch({
-      id: `press:${label}`,
-      request: action,
-      place: OPS,
-      person: { id: 'U1', name: 'Ada' },
-      thread: slack.messages[0]?.id ?? '',
-    });
-  };
-
   test('are answered with what is known, above what went wrong', async () => {
     const running = await startWithIncident('Shop *now* [here](https://evil.example) <!channel>');
-    const { provider, service, shop, slack, thread } = running;
+    const { provider, recover, thread, press } = running;
     provider.failWith({ kind: 'status', status: 503 });
-    const why = await readAnswer(await press(running, 'Ask why'), thread);
+    const why = await readAnswer(await press('Ask why'), thread);
     expect(why.text).toMatch(
       /^What we know so far \(no model connected\): \*\*Shop .* is down\*\*/,
     );
@@ -104,16 +80,11 @@ describe('the buttons under an alert, where no model can be asked', () => {
     expect(why.end.note).toMatch(/^The model gateway answered with an error \(503\)/);
     expect(why.end.actions?.map(({ label }) => label)).toEqual(['Try again']);
 
-    service.setStatus(shop.id, 'UP');
-    await eventually(() => slack.messages[0]?.card.tone === 'good');
-    const summary = await readAnswer(await press(running, 'Summarise'), thread);
+    await recover();
+    const summary = await readAnswer(await press('Summarise'), thread);
     expect(summary.text).toMatch(/^# Postmortem draft: Shop .* recovered after .*\n\n## Summary\n/);
-    const tried = await running.bot.dispatch({
-      id: 'again',
-      request: summary.end.actions?.[0] ?? { line: '' },
-      place: OPS,
-      person: { id: 'U1', name: 'Ada' },
-      thread,
+    const tried = await running.send(summary.end.actions?.[0] ?? { line: '' }, {
+      ...{ place: OPS, thread },
     });
     // Each says by when it was drafted.
     const withoutTimes = (text: string) => text.replace(/\d\d:\d\d(:\d\d)?/g, 'then');
@@ -127,19 +98,13 @@ describe('the buttons under an alert, where no model can be asked', () => {
     const running = await startWithIncident('Shop', { askStallMs: 300 });
     const { provider, thread } = running;
     provider.failWith({ kind: 'hang-after-headers' }, 1);
-    const silent = await readAnswer(await press(running, 'Ask why'), thread);
+    const silent = await readAnswer(await running.press('Ask why'), thread);
     expect(silent.text).toMatch(/^What we know so far/);
     expect(silent.end.note).toMatch(/sent nothing for/);
     provider.answerWith(['The ', 'disk ', 'is full.']);
     provider.failWith({ kind: 'cut', afterChunks: 2 }, 1);
     const [again] = silent.end.actions ?? [];
-    const begun = await running.bot.dispatch({
-      id: 'again',
-      request: again ?? { line: '' },
-      place: OPS,
-      person: { id: 'U1', name: 'Ada' },
-      thread,
-    });
+    const begun = await running.send(again ?? { line: '' }, { place: OPS, thread });
     expect((await readAnswer(begun, thread)).text).toBe('The disk ');
   });
 
@@ -147,7 +112,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     const running = await startWithIncident();
     running.provider.failWith({ kind: 'hang-after-headers' }, 1);
     const stop = new AbortController();
-    const reading = readAnswer(await press(running, 'Ask why'), running.thread, stop.signal);
+    const reading = readAnswer(await running.press('Ask why'), running.thread, stop.signal);
     await eventually(() => running.provider.calls.length > 0);
     stop.abort();
     expect((await reading).text).toBe('');

@@ -1,52 +1,23 @@
 import { expect, test } from 'vitest';
-import type { Invocation } from '../../../src/bot/shared/invocation.ts';
-import type { Place } from '../../../src/bot/shared/place.ts';
-import type { BotSettings } from '../../../src/bot/shared/settings.ts';
-import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
-import { readAnswer, startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { OPS, startAlertedBot } from '../../helpers/bot/alerted-bot.ts';
+import { readAnswer, type TestBotOptions } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
-const OPS: Place = { platform: 'slack', channel: 'C1' };
 const HEADINGS = [
   ...['## Summary', '## Timeline', '## Cause', '## Impact', '## Response'],
   '## Open questions',
 ];
 
-let presses = 0;
-
 /** A bot with one alert, and the answer to a press of its last button. */
-async function startWithIncident(
-  options: Omit<TestBotOptions, 'settings'> & { settings?: Partial<BotSettings> } = {},
-) {
-  const settings = { alertPlaces: [OPS], ...options.settings };
-  const running = await startTestBot({ ...options, settings });
-  const slack = createScriptedPlatform('slack');
-  const shop = running.service.add({ name: 'Shop', target: 'https://shop.example' });
-  await running.bot.start([slack]);
-  await eventually(() => running.service.requests.length > 1);
-  running.service.setStatus(shop.id, 'DOWN');
-  await eventually(() => slack.messages.length === 1);
-  const thread = slack.messages[0]?.id ?? '';
-  await eventually(() => running.bot.isConversation(OPS, thread));
-  const incident = slack.messages[0]?.card.actions?.[0]?.values.incident ?? '';
-
-  function dispatch(request: Invocation['request']) {
-    presses += 1;
-    const id = `summarise:${presses}`;
-    const person = { id: 'U1', name: 'Ada' };
-    return running.bot.dispatch({ id, request, place: OPS, person, thread });
-  }
-
+async function startWithIncident(options: TestBotOptions = {}) {
+  const bot = await startAlertedBot(['Shop'], options);
+  const { alert, thread } = bot;
+  const incident = alert.card.actions?.[0]?.values.incident ?? '';
   async function summarise(signal?: AbortSignal) {
     const request = { command: 'incident summary', values: { incident } };
-    return await readAnswer(await dispatch(request), thread, signal);
+    return await readAnswer(await bot.send(request, { place: OPS, thread }), thread, signal);
   }
-
-  async function recover() {
-    running.service.setStatus(shop.id, 'UP');
-    await eventually(() => slack.messages[0]?.card.tone === 'good');
-  }
-  return { ...running, slack, shop, thread, incident, summarise, recover, dispatch };
+  return { ...bot, summarise };
 }
 
 const headingsIn = (text: string) => text.split('\n').filter((line) => line.startsWith('## '));

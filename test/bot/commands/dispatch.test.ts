@@ -134,15 +134,10 @@ test('a delivery is known for a day', async () => {
 test.each<[Invocation['request'], { isQuestion: boolean; private: boolean }]>([
   [{ line: '/ask why?' }, { isQuestion: true, private: false }],
   [{ line: '/ask private=true why?' }, { isQuestion: true, private: true }],
-  [{ line: '/ask private=yes why?' }, { isQuestion: true, private: true }],
   [{ line: '/ask private=false why?' }, { isQuestion: true, private: false }],
   [{ line: '/ask is it private?' }, { isQuestion: true, private: false }],
   [{ line: '/aks private=true why?' }, { isQuestion: false, private: true }],
   [{ line: '/monitor list' }, { isQuestion: false, private: false }],
-  [
-    { command: 'ask', values: { question: 'Why?' } },
-    { isQuestion: true, private: false },
-  ],
   [
     { command: 'ask', values: { question: 'Why?', private: true } },
     { isQuestion: true, private: true },
@@ -154,10 +149,6 @@ test.each<[Invocation['request'], { isQuestion: boolean; private: boolean }]>([
   [
     { command: 'ask about', values: { private: 'yes' } },
     { isQuestion: true, private: true },
-  ],
-  [
-    { command: 'ask about', values: { private: 'no' } },
-    { isQuestion: true, private: false },
   ],
   [
     { command: 'answer stop', values: { answer: 'a' } },

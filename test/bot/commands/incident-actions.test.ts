@@ -1,28 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Card, decodeAction, encodeAction } from '../../../src/bot/shared/card.ts';
-import type { Place } from '../../../src/bot/shared/place.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
-import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
+import { OPS, startAlertedBot } from '../../helpers/bot/alerted-bot.ts';
 import { cardOf, startTestBot, type TestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-
-const OPS: Place = { platform: 'slack', channel: 'C1' };
-const DEV: Place = { platform: 'discord', channel: 'D1' };
-
-/** A bot that has posted in two channels that the shop is down. */
-async function startWithIncident(folder?: string) {
-  const settings = { alertPlaces: [OPS, DEV] };
-  const running = await startTestBot({ settings, folder });
-  const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
-  const shop = running.service.add({ name: 'Shop' });
-  await running.bot.start([slack, discord]);
-  await eventually(() => running.service.requests.length > 1);
-  running.service.setStatus(shop.id, 'DOWN');
-  await eventually(() => slack.messages.length === 1 && discord.messages.length === 1);
-  return { ...running, slack, discord, shop };
-}
 
 const press = (
   { press: pressAt }: TestBot,
@@ -34,8 +17,8 @@ const press = (
 const labelsOf = (card: Card | undefined) => card?.actions?.map(({ label }) => label);
 
 test('an acknowledgement shows in every place, once, with who pressed', async () => {
-  const bot = await startWithIncident();
-  const { slack, discord, service, shop } = bot;
+  const bot = await startAlertedBot();
+  const { slack, discord, setAll } = bot;
   const card = slack.messages[0]?.card;
   expect(labelsOf(card)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
   expect(await press(bot, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
@@ -53,7 +36,7 @@ test('an acknowledgement shows in every place, once, with who pressed', async ()
     /^Ada <!here> acknowledged this first\nAcknowledged: at \d+/,
   );
   expect(slack.tries).toBe(before);
-  service.setStatus(shop.id, 'UP');
+  setAll('UP');
   await eventually(() => slack.messages[0]?.card.tone === 'good');
   expect(textOf(slack.messages[0]?.card as Card)).toContain('Acknowledged by: Ada <!here>');
   expect(labelsOf(slack.messages[0]?.card)).toEqual(['Summarise']);
@@ -63,10 +46,10 @@ test('an acknowledgement shows in every place, once, with who pressed', async ()
 
 test('a button works after a restart, and one of an incident long gone says so', async () => {
   const folder = await temporaryFolder();
-  const first = await startWithIncident(folder);
+  const first = await startAlertedBot(['Shop'], { folder });
   const card = first.slack.messages[0]?.card;
   await first.stop();
-  const second = await startTestBot({ folder, settings: { alertPlaces: [OPS, DEV] } });
+  const second = await startTestBot({ folder, settings: { alertPlaces: [OPS] } });
   expect(await press(second, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
   const foreign = {
     ...(card as Card),
@@ -76,16 +59,16 @@ test('a button works after a restart, and one of an incident long gone says so',
 });
 
 test('a snoozed monitor posts nothing for an hour, and its recovery is shown', async () => {
-  const bot = await startWithIncident();
-  const { slack, service, shop } = bot;
+  const bot = await startAlertedBot();
+  const { slack, service, setAll } = bot;
   await press(bot, slack.messages[0]?.card, 'Snooze 1 h');
   await eventually(
     () => slack.messages[0] && textOf(slack.messages[0].card).includes('Snoozed by'),
   );
   const other = service.add({ name: 'Blog' });
-  service.setStatus(shop.id, 'UP');
+  setAll('UP');
   await eventually(() => slack.messages[0]?.card.tone === 'good');
-  service.setStatus(shop.id, 'DOWN');
+  setAll('DOWN');
   const asked = service.requests.length;
   await eventually(() => service.requests.length > asked + 2);
   // Another monitor's outage is posted after the shop's was held back.
@@ -98,8 +81,8 @@ test('a snoozed monitor posts nothing for an hour, and its recovery is shown', a
 });
 
 test('a button ends a snooze, also after the outage, and what was held back is posted', async () => {
-  const bot = await startWithIncident();
-  const { slack, discord, service, shop } = bot;
+  const bot = await startAlertedBot();
+  const { slack, discord, service, setAll } = bot;
   const card = slack.messages[0]?.card;
   await press(bot, card, 'Snooze 1 h');
   // Pressed before the message changed: the snooze isn't extended.
@@ -107,9 +90,9 @@ test('a button ends a snooze, also after the outage, and what was held back is p
   expect(textOf(cardOf(second))).toMatch(/^Ada <!here> snoozed this first\nSnoozed until: at \d+/);
   await eventually(() => labelsOf(slack.messages[0]?.card)?.includes('End snooze'));
   expect(labelsOf(slack.messages[0]?.card)).not.toContain('Snooze 1 h');
-  service.setStatus(shop.id, 'UP');
+  setAll('UP');
   await eventually(() => labelsOf(slack.messages[0]?.card)?.join() === 'End snooze,Summarise');
-  service.setStatus(shop.id, 'DOWN');
+  setAll('DOWN');
   const asked = service.requests.length;
   await eventually(() => service.requests.length > asked + 2);
   expect(slack.messages).toHaveLength(1);
@@ -125,7 +108,7 @@ test('a button ends a snooze, also after the outage, and what was held back is p
 });
 
 test('“Check now” shows the result to the person who pressed, or says why there is none', async () => {
-  const bot = await startWithIncident();
+  const bot = await startAlertedBot();
   const reply = await press(bot, bot.slack.messages[0]?.card, 'Check now');
   expect(reply).toMatchObject({ kind: 'card', private: true });
   // The fake has the bare contract, which has no checks on request.

@@ -2,40 +2,30 @@ import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { noteIn, withNote } from '../../../src/bot/incidents/incident-service.ts';
 import { newIncident } from '../../../src/bot/incidents/incidents.ts';
-import type { Place } from '../../../src/bot/shared/place.ts';
+import { OPS, startAlertedBot } from '../../helpers/bot/alerted-bot.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
-const OPS: Place = { platform: 'slack', channel: 'C1' };
-const DEV: Place = { platform: 'discord', channel: 'D1' };
-
-let said = 0;
-
-/** A bot that watches; `ask` is what platforms hand over when somebody says something in a thread. */
+/** A bot with an alert; `ask` is what platforms hand over when somebody says something in a thread. */
 async function start(names: string[]) {
-  const running = await startTestBot({ settings: { alertPlaces: [OPS, DEV] } });
-  const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
-  for (const name of names) running.service.add({ name });
-  await running.bot.start([slack, discord]);
-  await eventually(() => running.service.requests.length > 1);
-  for (const { id } of running.service.monitors) running.service.setStatus(id, 'DOWN');
-  await eventually(() => slack.messages.length === 1 && discord.messages.length === 1);
-  const [alert, other] = [slack.messages[0], discord.messages[0]];
-  if (!alert || !other) throw new Error('Nothing was told.');
-  const ask = (question: string, { thread = alert.id, name = 'Ada' } = {}) => {
-    said += 1;
-    return running.bot.dispatch({
-      id: `note:${process.pid}:${said}`,
-      request: { command: 'ask', values: { question } },
-      ...{ place: OPS, thread, person: { id: 'U1', name } },
-    });
-  };
-  return { ...running, alert, other, ask };
+  const running = await startAlertedBot(names);
+  const ask = (question: string, { thread = running.thread, name = 'Ada' } = {}) =>
+    running.send(
+      { command: 'ask', values: { question } },
+      { place: OPS, thread, person: { id: 'U1', name } },
+    );
+  return { ...running, ask };
 }
 
+const MONITOR = {
+  ...{ id: 'a', name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
+  ...{ status: 'DOWN', interval_seconds: 60 },
+};
+const AROUND = { nowMs: 1000, newId: () => 'i', placesFor: () => [] };
+
 test('a note is kept with the incident, shown in every place, and not sent to a model', async () => {
-  const { ask, alert, other, provider, service } = await start(['Shop']);
+  const { ask, alert, other, provider, recover } = await start(['Shop']);
   expect(alert.card.footer).toMatch(/^Incident \w{8} · Reply “note: …” to add a note$/);
   const reply = await ask('  NOTE:  restarted\n the database ');
   expect(reply).toMatchObject({ kind: 'card', private: false });
@@ -55,8 +45,7 @@ test('a note is kept with the incident, shown in every place, and not sent to a 
   );
 
   // For the summary, also when it is over.
-  service.setStatus('mon_1', 'UP');
-  await eventually(() => alert.card.tone === 'good');
+  await recover();
   await ask('note: it was the disk', { name: 'Bob <!here>' });
   await eventually(() => textOf(alert.card).includes('Note by Bob <!here>: it was the disk'));
   expect(alert.card.title).toMatch(/^Shop recovered after /);
@@ -119,14 +108,9 @@ test('an empty note is refused, and “note:” elsewhere is a question like any
 });
 
 test('the newest twenty are kept, of 500 characters each, and three are shown', () => {
-  const monitor = {
-    ...{ id: 'a', name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
-    ...{ status: 'DOWN', interval_seconds: 60 },
-  };
-  const around = { nowMs: 1000, newId: () => 'i', placesFor: () => [] };
   const noted = Array.from({ length: 25 }, (_, at) => ({
     ...{ by: `P${at}`, text: `${at} ${'x'.repeat(600)}`, atMs: at },
-  })).reduce(withNote, newIncident(monitor, [], around));
+  })).reduce(withNote, newIncident(MONITOR, [], AROUND));
   expect(noted.version).toBe(26);
   expect(noted.notes).toHaveLength(20);
   expect(noted.notes?.map(({ by }) => by)).toEqual(
@@ -141,11 +125,6 @@ test('the newest twenty are kept, of 500 characters each, and three are shown', 
 });
 
 test('a note that a person keeps twice within ten minutes is kept once, also where it was cut', () => {
-  const monitor = {
-    ...{ id: 'a', name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
-    ...{ status: 'DOWN', interval_seconds: 60 },
-  };
-  const around = { nowMs: 1000, newId: () => 'i', placesFor: () => [] };
   const text = 'x'.repeat(600);
   const notes = [
     { by: 'Ada', text, atMs: 1 },
@@ -153,7 +132,7 @@ test('a note that a person keeps twice within ten minutes is kept once, also whe
     { by: 'Bob', text, atMs: 3 },
     { by: 'Ada', text, atMs: 600_001 },
   ];
-  const noted = notes.reduce(withNote, newIncident(monitor, [], around));
+  const noted = notes.reduce(withNote, newIncident(MONITOR, [], AROUND));
   expect(noted.notes?.map(({ by, atMs }) => [by, atMs])).toEqual([
     ['Ada', 1],
     ['Bob', 3],

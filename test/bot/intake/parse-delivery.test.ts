@@ -91,17 +91,14 @@ describe('an Alertmanager delivery', () => {
   test.each([
     ['2026-11-22T14:02:11Z', '2026-11-22T14:02:11Z'],
     ['2026-11-22T15:02:11.5+01:00', '2026-11-22T14:02:11.500Z'],
-    ['0000-01-01T00:00:00Z', undefined],
     ['0001-01-01T00:00:00Z', undefined],
     ['1999-12-31T23:59:59Z', undefined],
-    ['9999-12-31T23:59:59Z', undefined],
     ['2026-11-23T14:05:00Z', '2026-11-23T14:05:00Z'],
     ['2026-11-23T14:05:01Z', undefined],
     ['2026-02-30T25:61:00Z', undefined],
     ['yesterday', undefined],
     [null, undefined],
     [1_795_356_131, '2026-11-22T14:02:11Z'],
-    [Number.NaN, undefined],
   ])('that begins at %j begins at %j', async (startsAt, time) => {
     const { startedAtMs } = await only('alertmanager', withAlert({ startsAt }));
     expect(startedAtMs).toBe(time && at(time));
@@ -124,14 +121,10 @@ describe('an Alertmanager delivery', () => {
 
   test.each([
     [{ severity: 'critical' }, 'critical'],
-    [{ severity: 'ERROR' }, 'critical'],
-    [{ severity: 'page' }, 'critical'],
     [{ severity: 'purple' }, 'critical'],
     [{}, 'critical'],
     [{ severity: 'Warning' }, 'warning'],
     [{ severity: 'info' }, 'warning'],
-    [{ severity: 'none' }, 'warning'],
-    [{ severity: 'notice' }, 'warning'],
     [{ priority: 'P4' }, 'warning'],
     [{ priority: 'P1' }, 'critical'],
   ] as const)('with the labels %j is %s', async (labels, severity) => {
@@ -201,7 +194,8 @@ describe('an Alertmanager delivery', () => {
       receiver: 'x',
       alerts: Array.from({ length: count }, (_, n) => ({ ...alert, fingerprint: String(n) })),
     });
-    expect((await parsed('alertmanager', group(10_000))).alerts).toHaveLength(10_000);
+    const { alerts } = await parseDelivery('alertmanager', group(10_000), NOW);
+    expect(alerts).toHaveLength(10_000);
     expect(await refusal('alertmanager', group(10_001))).toContain('10001 alerts');
   });
 });
@@ -443,16 +437,10 @@ test.each([
   ['Triggered', 'firing'],
   ['re-triggered', 'firing'],
   ['No Data', 'firing'],
-  ['TRIGGERED', 'firing'],
   ['down', 'firing'],
-  ['alert', 'firing'],
-  ['failed', 'firing'],
   ['ALERT_FAILURE', 'firing'],
   ['Recovered', 'resolved'],
   ['RESOLVED', 'resolved'],
-  ['up', 'resolved'],
-  ['ok', 'resolved'],
-  ['success', 'resolved'],
   ['ALERT_RECOVERY', 'resolved'],
   ['acknowledged', 'acknowledged'],
 ])('a generic alert that says %s is %s', async (state, expected) => {
@@ -490,16 +478,13 @@ describe('a delivery of another kind', () => {
     ['uptime-kuma', 'uptime-kuma-certificate', 'an Uptime Kuma message'],
     ['generic', 'generic-gatus', 'a generic alert'],
   ];
-  const cases = SENT.flatMap(([sent, file, title]) =>
-    SENT.filter(([kind]) => kind !== sent)
-      .filter(
-        ([kind]) => !(['alertmanager', 'grafana'].includes(kind) && /manager|grafana/.test(sent)),
-      )
-      .map(([kind]) => [file, kind, sent, title] as const),
-  );
-  test.each(cases)('%s at the address of %s is named', async (file, kind, sent, title) => {
-    const message = await refusal(kind, payload(file));
-    expect(message).toContain(`This looks like ${title}`);
-    expect(message).toContain(`/monitor intake add ${sent}`);
+  test.each(SENT)('for %s is named, at the address of another', async (sent, file, title) => {
+    for (const [kind] of SENT) {
+      // Alertmanager and Grafana take each other's.
+      if (kind === sent || (/manager|grafana/.test(kind) && /manager|grafana/.test(sent))) continue;
+      const message = await refusal(kind, payload(file));
+      expect(message).toContain(`This looks like ${title}`);
+      expect(message).toContain(`/monitor intake add ${sent}`);
+    }
   });
 });

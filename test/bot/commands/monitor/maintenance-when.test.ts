@@ -15,10 +15,6 @@ test.each([
     { weekly: ['sat'], from: '02:00', ...zone, duration_minutes: 120 },
   ],
   [
-    'mon,wed 02:00-04:30',
-    { weekly: ['mon', 'wed'], from: '02:00', ...zone, duration_minutes: 150 },
-  ],
-  [
     'mon, wed and fri 22:00 to 01:00',
     { weekly: ['mon', 'wed', 'fri'], from: '22:00', ...zone, duration_minutes: 180 },
   ],
@@ -45,28 +41,16 @@ test.each([
     { starts_at: '2026-12-01T22:00', timezone: 'Europe/London', duration_minutes: 90 },
   ],
   ['next fri 12:00 for 1d', { starts_at: '2026-12-04T12:00', ...zone, duration_minutes: 1440 }],
-  ['next sat 02:00 for 2 hours', { starts_at: '2026-11-28T02:00', ...zone, duration_minutes: 120 }],
   ['tomorrow 02:00 for 2h', { starts_at: '2026-11-28T02:00', ...zone, duration_minutes: 120 }],
   // An ongoing time counts as today's.
   ['today 12:00 for 2h', { starts_at: '2026-11-27T12:00', ...zone, duration_minutes: 120 }],
   ['12:30 for 2h', { starts_at: '2026-11-27T12:30', ...zone, duration_minutes: 120 }],
   ['12:29 for 2h', { starts_at: '2026-11-28T12:29', ...zone, duration_minutes: 120 }],
   ['sat 24:00-02:00', { weekly: ['sun'], from: '00:00', ...zone, duration_minutes: 120 }],
-  ['sun 24:00 for 2h', { weekly: ['mon'], from: '00:00', ...zone, duration_minutes: 120 }],
   ['2026-12-31 24:00 for 2h', { starts_at: '2027-01-01T00:00', ...zone, duration_minutes: 120 }],
-  ['next sat 24:00 for 2h', { starts_at: '2026-11-29T00:00', ...zone, duration_minutes: 120 }],
   ['24:00 for 2h', { starts_at: '2026-11-28T00:00', ...zone, duration_minutes: 120 }],
   ['sat 00:00-24:00', { weekly: ['sat'], from: '00:00', ...zone, duration_minutes: 1440 }],
   ['sat 10pm-2am', { weekly: ['sat'], from: '22:00', ...zone, duration_minutes: 240 }],
-  [
-    'every day at 3 am for 1 hour',
-    {
-      weekly: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
-      from: '03:00',
-      ...zone,
-      duration_minutes: 60,
-    },
-  ],
   ['now for 30m', { starts_at: '2026-11-27T11:30:00.000Z', ends_at: '2026-11-27T12:00:00.000Z' }],
 ])('%s', (text, window) => {
   expect(readWhen(text, NOW)).toEqual({ window });
@@ -109,9 +93,7 @@ test.each([
   ['all with eu now for 30m', 'all with eu', 'now for 30m'],
   ['Report every day 02:00 for 2h', 'Report', 'every day 02:00 for 2h'],
   ['Wait for it', 'Wait for it', undefined],
-  ['Monday report', 'Monday report', undefined],
   ['The Friday report', 'The Friday report', undefined],
-  ['The Friday report now for 5m', 'The Friday report', 'now for 5m'],
   ['Load on Sun now for 5m', 'Load on Sun', 'now for 5m'],
 ])('%s', (line, monitor, when) => {
   expect(splitWhen(line, NOW)).toEqual({ monitor, when });

@@ -32,6 +32,15 @@ async function openDownAgain(given: { intervalSeconds?: number } = {}) {
   return world;
 }
 
+/** A shop that flapped, and goes down the third time together with two others. */
+async function openDownTogether() {
+  const world = await openShop();
+  await world.see({ a: 'UP', b: 'UP' });
+  await flap(world, 2);
+  await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+  return world;
+}
+
 /** Messages about a shop that flapped and stays down. */
 const stayedDown = (downs: number, inMinutes: number) => [
   `Name of shop was down ${downs} times in ${inMinutes} min, then stayed down`,
@@ -136,10 +145,7 @@ test('a monitor that goes down and up is not calm because no poll came', async (
 });
 
 test('a monitor that goes down and up shows among those that went down with it', async () => {
-  const world = await openShop();
-  await world.see({ a: 'UP', b: 'UP' });
-  await flap(world, 2);
-  await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+  const world = await openDownTogether();
   await world.pass(MINUTE);
   expect(world.titles()[2]).toBe('3 services are down');
   expect(textAt(world, 2)).toContain(
@@ -155,10 +161,7 @@ test('a monitor that goes down and up shows among those that went down with it',
 });
 
 test('a monitor that goes down and up and stays down is never said to have recovered with the others', async () => {
-  const world = await openShop();
-  await world.see({ a: 'UP', b: 'UP' });
-  await flap(world, 2);
-  await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+  const world = await openDownTogether();
   await world.see({ a: 'UP', b: 'UP' });
   await world.pass(3 * MINUTE);
   expect(world.titles().slice(2)).toEqual([
@@ -168,10 +171,7 @@ test('a monitor that goes down and up and stays down is never said to have recov
 });
 
 test('a monitor that goes down and up and stays down is reported anew, though others stay down with it', async () => {
-  const world = await openShop();
-  await world.see({ a: 'UP', b: 'UP' });
-  await flap(world, 2);
-  await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+  const world = await openDownTogether();
   await world.pass(3 * MINUTE);
   expect(world.titles().slice(2)).toEqual([
     '2 of 3 services are still down',

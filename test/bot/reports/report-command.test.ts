@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { NOW_MS } from '../../../evals/week/planned-monitor.ts';
-import { startRecordedWeek } from '../../../evals/week/recorded-week.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
+import { startMeasuredService } from '../../helpers/bot/measured-service.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 
 const SLACK: Place = { platform: 'slack', channel: 'C1' };
@@ -101,7 +101,7 @@ test.each([
 });
 
 test('/monitor report now shows everyone a report up to this moment with a model’s sentences', async () => {
-  const service = await startRecordedWeek();
+  const service = await startMeasuredService('Intranet');
   vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS });
   onTestFinished(() => void vi.useRealTimers());
   const { say, stored, provider } = await openChannel({}, service);
@@ -110,7 +110,7 @@ test('/monitor report now shows everyone a report up to this moment with a model
   await say('/monitor alerts on');
   const week = await say('/monitor report now', member);
   expect(week).toMatchObject({ isPrivate: false });
-  expect(week.text).toContain('Weekly report: 99.6 % up\nLook at Intranet first.');
+  expect(week.text).toContain('Weekly report: 100 % up\nLook at Intranet first.');
   expect(week.text).toContain('Time: 2026-11-19 12:00 to 2026-11-26 12:00 (UTC)');
   expect(week.text).toContain('Summary by test-model');
   const day = await say('/monitor report now daily Asia/Tokyo');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { november } from '../../../evals/week/planned-monitor.ts';
-import { startRecordedWeek } from '../../../evals/week/recorded-week.ts';
 import type { ReportSchedule } from '../../../src/bot/channels/channel-settings.ts';
 import { withReport } from '../../../src/bot/reports/reporter.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
+import { startMeasuredService } from '../../helpers/bot/measured-service.ts';
 import { openReportWorld } from '../../helpers/bot/report-world.ts';
 import { counting, startAdditions } from '../../helpers/bot/stepped-watch.ts';
 import { textOf } from '../../helpers/bot.ts';
@@ -89,7 +89,8 @@ async function openOps(
 }
 
 test('a due report comes once, at its time, in each channel that wants it, about the monitors of that channel', async () => {
-  const world = await openOps(await startRecordedWeek());
+  const service = await startMeasuredService('Logistics 1', 'Logistics 2', 'Shop');
+  const world = await openOps(service);
   await world.channels.change(DEV, { hearing: { on: true, filter: 'Logistics' } });
   await world.set(DEV, { ...DAILY, every: 'weekly', minute: 541, setAtMs: 0 });
   await world.set({ platform: 'slack', channel: 'C3' }, null, { remindMs: HOUR });
@@ -106,7 +107,7 @@ test('a due report comes once, at its time, in each channel that wants it, about
   expect(card?.parts.some(({ kind }) => kind === 'chart')).toBe(true);
   expect(card).not.toHaveProperty('mention');
   expect(times(world, DEV)).toEqual(['2026-11-16 to 2026-11-22 (UTC)']);
-  expect(textOf(cards(world, DEV)[0] as Card)).toContain('Monitors: 7\n');
+  expect(textOf(cards(world, DEV)[0] as Card)).toContain('Monitors: 2\n');
   await pass(world, DAY, HOUR);
   await eventually(() => times(world).length === 2);
   expect(times(world)).toEqual(['2026-11-23 (UTC)', '2026-11-24 (UTC)']);

@@ -12,9 +12,13 @@ import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openTestStore } from '../test-store.ts';
 
-/** The service's response about one monitor; `undefined` is no response. */
+/** The service's response about a monitor, or about all if `id` is empty; `undefined` is no response. */
 type Answered = { status?: number; headers?: Record<string, string>; body: object } | undefined;
-export type Asked = (what: string, id: string) => Answered | Promise<Answered>;
+export type Asked = (
+  what: string,
+  id: string,
+  query: URLSearchParams,
+) => Answered | Promise<Answered>;
 
 /** A service whose list is the given one and whose additions answer what a test says, on a real port. */
 export async function startAdditions(monitors: Monitor[], answer: Asked = () => NOT_FOUND) {
@@ -22,13 +26,13 @@ export async function startAdditions(monitors: Monitor[], answer: Asked = () => 
   const asked: string[] = [];
   let listed = true;
   const { url } = await startWebTarget(async (request, response) => {
-    const { pathname } = new URL(request.url ?? '', 'http://service');
-    const [id = '', what] = pathname.split('/').slice(5);
-    const isList = id === '' && pathname.endsWith('/monitors');
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://service');
+    const [kind = '', id = '', what = kind] = pathname.split('/').slice(4);
+    const isList = pathname.endsWith('/monitors');
     if (!isList) asked.push(`${what} ${id}`);
     const answered = isList
       ? { status: listed ? 200 : 400, body: { count: monitors.length, monitors } }
-      : await answer(`${what}`, id);
+      : await answer(what, id, searchParams);
     if (!answered) return;
     response.writeHead(answered.status ?? 200, answered.headers);
     response.end(JSON.stringify(answered.body));

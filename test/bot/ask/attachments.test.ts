@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SharedFile } from '../../../src/bot/shared/shared-file.ts';
 import { OFFLINE_PROVIDER } from '../../../src/contracts/gateway.ts';
 import { estimatePromptTokens } from '../../../src/contracts/tokens.ts';
-import { CHANNEL, cardOf, readAnswer, textOf } from '../../helpers/bot.ts';
+import { CHANNEL, readAnswer } from '../../helpers/bot.ts';
 import { madePdf } from '../../helpers/files/made-pdf.ts';
 import { png } from '../../helpers/files/made-pictures.ts';
 import { pdfProgram } from '../../helpers/files/reader-program.ts';
@@ -238,17 +238,6 @@ test('Regenerate reads the picture again, also after a restart', async () => {
   await readAnswer(reply, 't1');
   const [call] = second.provider.calls;
   expect((call ? partsSaid(call) : []).map((parts) => parts.at(-1))).toEqual([SHOWN]);
-});
-
-test('forgetting a thread deletes the references to its files', async () => {
-  const folder = await temporaryFolder();
-  const { say, send, stop } = await startSendingBot({ folder });
-  const asked = await say('/ask what?', { files: [send('secret-plan.png', PICTURE)] });
-  await readAnswer(asked, 't1');
-  const forgotten = cardOf(await say('/askwatch forget', { thread: 't1' }));
-  expect(textOf(forgotten)).toMatch(/forg/i);
-  await stop();
-  expect(await filesWith('secret-plan', folder)).toEqual([]);
 });
 
 test('a model gets the text of a PDF', async () => {

@@ -1,32 +1,19 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createConversations } from '../../../src/bot/ask/conversations.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-import { filesWith, openTestStore } from '../../helpers/test-store.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const DAY_MS = 86_400_000;
 
 async function openConversations() {
   const clock = { nowMs: 1_800_000_000_000 };
   const { log } = recordingLog();
-  const folder = await temporaryFolder();
-  const store = await openTestStore({ folder, log });
+  const store = await openTestStore({ log });
   vi.spyOn(Date, 'now').mockImplementation(() => clock.nowMs);
   onTestFinished(() => void vi.restoreAllMocks());
   const conversations = createConversations(store);
-  return { clock, folder, store, conversations };
+  return { clock, store, conversations };
 }
-
-test('forgetting a thread deletes its turns from all files', async () => {
-  const { conversations, folder, store } = await openConversations();
-  for (const atMs of [1, 2])
-    await conversations.add('k', { question: 's3cret', answer: 'a', atMs });
-  expect(await filesWith('s3cret', folder)).not.toEqual([]);
-  expect(await conversations.forget('k')).toBe(2);
-  expect(await filesWith('s3cret', folder)).toEqual([]);
-  expect([await conversations.stateOf('k'), await conversations.turns('k')]).toEqual(['ours', []]);
-  await store.close();
-});
 
 test('a conversation keeps its newest fifty turns', async () => {
   const { conversations, store } = await openConversations();

@@ -3,7 +3,6 @@ import { createConversations } from '../../../src/bot/ask/conversations.ts';
 import { openUnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import type { CommandAnswer, Interrupted, Invocation } from '../../../src/bot/shared/invocation.ts';
-import { placeKey } from '../../../src/bot/shared/place.ts';
 import { openSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
@@ -68,13 +67,16 @@ test('a note is retried until it is posted, and other channels do not wait for i
   const first = await open(await temporaryFolder());
   await first.begin('a', 'C1');
   await first.begin('b', 'C1');
-  await first.begin('c', 'C2');
+  const origin = { token: 'encrypted' };
+  await first.begin('c', 'C2', origin);
   await (await first.begin('d', 'C2')).ended();
   const second = await open(await first.kill());
   const tried: string[] = [];
   let troubles = 2;
-  second.start(async ({ id, channel }) => {
+  second.start(async (one) => {
+    const { id, channel } = one;
     tried.push(id);
+    if (id === 'c') expect(one).toMatchObject({ thread: 't1', shown: {}, origin });
     if (channel === 'C1' && troubles-- > 0) throw new DeliveryError('away', { permanent: false });
   });
   await eventually(() => second.clock.isAwaited() && tried.includes('c'));
@@ -252,42 +254,6 @@ test('a failed note is retried, also after another restart', async () => {
   third.start(async ({ note }) => void told.push(note));
   await eventually(() => told.length > 0);
   expect(told).toEqual([NOT_ANSWERED]);
-});
-
-test('places that are gone get no notes', async () => {
-  const first = await open(await temporaryFolder());
-  await first.seenInvocations.once(invocationOf('a', 'C1'), QUESTION);
-  await first.begin('b', 'C1');
-  await first.seenInvocations.once(invocationOf('c', 'C2'), QUESTION);
-  const second = await open(await first.kill());
-  const gone = placeKey({ platform: 'slack', channel: 'C1' });
-  await second.unfinished.forgetPlaces({ has: (place) => place === gone, texts: [gone] });
-  const told: string[] = [];
-  const tell = async ({ invocation }: Interrupted) => void told.push(invocation);
-  second.start(tell);
-  await eventually(() => told.length > 0);
-  const third = await open(await second.kill());
-  third.start(tell);
-  await third.kill();
-  expect(told).toEqual(['slack:c']);
-});
-
-test('a note gets the origin of its question', async () => {
-  const first = await open(await temporaryFolder());
-  await first.begin('a', 'C1', { token: 'encrypted' });
-  const second = await open(await first.kill());
-  const told: Interrupted[] = [];
-  second.start(async (one) => void told.push(one));
-  await eventually(() => told.length > 0);
-  expect(told).toMatchObject([
-    {
-      id: 'a',
-      thread: 't1',
-      shown: {},
-      origin: { token: 'encrypted' },
-      note: expect.stringMatching(/^Interrupted/),
-    },
-  ]);
 });
 
 test('a question is stored only once its answer is shown', async () => {

@@ -78,22 +78,6 @@ test('texts without a rating are in no file, and come back with the next rating'
   });
 });
 
-test('only a person who sees an answer can rate it', async () => {
-  const { feedback } = await openFeedback();
-  expect(await feedback.rate('a', 'bad', by('U1'), undefined)).toBeUndefined();
-  expect(await feedback.explain('a', {}, by('U1'), undefined)).toBe(false);
-  await feedback.rate('a', 'good', by('U1'), RATED);
-  expect(await feedback.rate('a', 'bad', by('U2'), undefined)).toBe('bad');
-  for (const other of [{ thread: 'T2' }, { place: 'console:other' }, { thread: undefined }]) {
-    expect(await feedback.rate('a', 'bad', by('U3', other), undefined)).toBeUndefined();
-  }
-  const { said: _, ...wordless } = RATED;
-  const alone = { thread: undefined };
-  expect(await feedback.rate('p', 'bad', by('U1', alone), wordless)).toBe('bad');
-  expect(await feedback.rate('p', 'good', by('U2', alone), undefined)).toBeUndefined();
-  expect(await feedback.rate('p', 'good', by('U1', alone), undefined)).toBe('good');
-});
-
 test('any person’s id can rate', async () => {
   const { feedback } = await openFeedback();
   for (const name of ['constructor', 'toString', 'hasOwnProperty']) {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createIntakes } from '../../../src/bot/intake/intakes.ts';
 import { CommandError } from '../../../src/bot/shared/errors.ts';
-import { type Place, placeKey } from '../../../src/bot/shared/place.ts';
+import type { Place } from '../../../src/bot/shared/place.ts';
 import { INTAKE_KINDS } from '../../../src/contracts/intake-kinds.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -139,15 +139,4 @@ test('the time of the last delivery is known to a minute', async () => {
   expect([await heardAt(0), await heardAt(59_999), await heardAt(60_000)]).toEqual([0, 0, 60_000]);
   await intakes.noteDelivery('nobody', clock.nowMs);
   expect((await reopen()).get(intake.id)?.lastDeliveryAtMs).toBe(clock.nowMs + 60_000);
-});
-
-test('intakes are forgotten with their channel', async () => {
-  const { intakes, folder } = await openIntakes();
-  const gone = await intakes.add(OPS, { ...AMY, name: 's3cret' });
-  const kept = await intakes.add(SHOP, AMY);
-  expect(intakes.places()).toEqual([placeKey(OPS), placeKey(SHOP)]);
-  await intakes.forgetPlaces({ has: (place) => place === placeKey(OPS), texts: [placeKey(OPS)] });
-  expect(await intakes.byToken(gone.token)).toBeUndefined();
-  expect(await intakes.byToken(kept.token)).toEqual(kept.intake);
-  expect(await filesWith('s3cret', folder)).toEqual([]);
 });

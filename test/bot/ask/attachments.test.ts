@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { SharedFile } from '../../../src/bot/shared/shared-file.ts';
 import { OFFLINE_PROVIDER } from '../../../src/contracts/gateway.ts';
 import { estimatePromptTokens } from '../../../src/contracts/tokens.ts';
+import type { ProviderCall } from '../../fakes/model-provider.ts';
 import { CHANNEL, readAnswer } from '../../helpers/bot.ts';
 import { madePdf } from '../../helpers/files/made-pdf.ts';
 import { png } from '../../helpers/files/made-pictures.ts';
@@ -18,16 +19,21 @@ import { filesWith } from '../../helpers/test-store.ts';
 
 const PICTURE = png();
 const SHOWN = `data:image/png;base64,${PICTURE.toString('base64')}`;
+/** Parts of the first thing that a person said in a call. */
+const saidIn = (calls: readonly ProviderCall[], at = 0) => {
+  const call = calls.at(at);
+  return (call && partsSaid(call)[0]) ?? [];
+};
+
 const MARK = /\[[0-9a-f]{12} /g;
 
-const unmarked = (parts: string[] = []) => parts.map((part) => part.replaceAll(MARK, '[# '));
+const unmarked = (parts: string[]) => parts.map((part) => part.replaceAll(MARK, '[# '));
 
 test('a model that reads images gets a picture and a text with the question', async () => {
   const { say, send, provider } = await startSendingBot();
   const files = [send('screen.png', PICTURE), send('app.log', 'line 1\nline 2')];
   const { end } = await readAnswer(await say('/ask what is wrong?', { files }), 't1');
-  const [call] = provider.calls;
-  expect(unmarked(call && partsSaid(call)[0])).toEqual([
+  expect(unmarked(saidIn(provider.calls))).toEqual([
     'what is wrong?',
     '[# Image “screen.png”:]',
     SHOWN,
@@ -85,8 +91,7 @@ test('an answer says if no model reads images, and answers the rest', async () =
   const { text, end } = await readAnswer(await say('/ask why?', { files }), 't1');
   expect(text).toBe('Hello from the fake provider.');
   expect(end.note).toMatch(/^“screen.png” was not read: no available model can read images/);
-  const [call] = provider.calls;
-  expect(unmarked(call && partsSaid(call)[0])).toEqual([
+  expect(unmarked(saidIn(provider.calls))).toEqual([
     'why?',
     expect.stringMatching(/^\[# File “screen.png”, not shown: no available model can read images/),
   ]);
@@ -136,15 +141,13 @@ test('an earlier picture never chooses a model without room for the question', a
   const { end } = await readAnswer(await say(`/ask ${long}`, { thread: 't1' }), 't1');
   expect(end.note).toBeUndefined();
   expect(provider.calls.map(({ body }) => body.model)).toEqual(['sees', 'sees', 'large']);
-  const last = provider.calls.at(-1);
-  expect(last && partsSaid(last)[0]?.[1]).toMatch(/File “1.png”, not shown/);
+  expect(saidIn(provider.calls, -1)[1]).toMatch(/File “1.png”, not shown/);
 });
 
 test('a model with unknown inputs gets the picture', async () => {
   const { say, send, provider } = await startSendingBot({ models: ['bare'] });
   await readAnswer(await say('/ask what?', { files: [send('1.png', PICTURE)] }), 't1');
-  const [call] = provider.calls;
-  expect(call && partsSaid(call)[0]).toContain(SHOWN);
+  expect(saidIn(provider.calls)).toContain(SHOWN);
 });
 
 test('a long text is cut to the context, and the model and the person learn how much was read', async () => {
@@ -158,7 +161,7 @@ test('a long text is cut to the context, and the model and the person learn how 
     /^Only part of “app.log” was read: the first [\d,]+ of 208,889 characters\.$/,
   );
   const [call] = provider.calls;
-  const [, first = '', second = ''] = (call && partsSaid(call)[0]) ?? [];
+  const [, first = '', second = ''] = saidIn(provider.calls);
   expect(first).toMatch(
     /^\[\w+ File “app.log” \(the first [\d,]+ of 208,889 characters\):\]\nline 0\n/,
   );
@@ -180,9 +183,7 @@ test('a request contains as many pictures as it has room for', async () => {
   const large = png(2, 2, { padding: 2_000_000 });
   const files = [send('1.png', large), send('2.png', large), send('3.png', large)];
   const { end } = await readAnswer(await say('/ask what?', { files }), 't1');
-  const [call] = provider.calls;
-  const said = (call && partsSaid(call)[0]) ?? [];
-  expect(said.filter((part) => part.startsWith('data:'))).toHaveLength(2);
+  expect(saidIn(provider.calls).filter((part) => part.startsWith('data:'))).toHaveLength(2);
   expect(end.note).toBe(
     '“3.png” was not read: together, the images are larger than 4.5 MB. Send this one by itself, or make it smaller.',
   );
@@ -244,6 +245,5 @@ test('a model gets the text of a PDF', async () => {
   const { say, send, provider } = await startSendingBot({ pdfProgram: pdfProgram() });
   const files = [send('report.pdf', madePdf(['Revenue grew.', 'Costs fell.']))];
   await readAnswer(await say('/ask summarise', { files }), 't1');
-  const [call] = provider.calls;
-  expect(call && partsSaid(call)[0]?.[1]).toContain('Revenue grew.\n\nCosts fell.');
+  expect(saidIn(provider.calls)[1]).toContain('Revenue grew.\n\nCosts fell.');
 });

@@ -8,6 +8,7 @@ import {
   callOf,
   offeredTo,
   otherServer,
+  startBotWithDocs,
   startBotWithTools,
   untilOffered,
 } from '../../helpers/bot/other-tools.ts';
@@ -90,9 +91,7 @@ test('the card does not wait for a server that hangs', async () => {
 test('a changed tool is off until a person with the right accepts it, also after a restart', async () => {
   const server = await startToolServer({ tools: [LOOK] });
   const folder = await folderOfFiles();
-  const servers = () => [otherServer('docs', { url: server.url, tools: ['look'] })];
-  const bot = await startBotWithTools(servers(), { folder });
-  await untilOffered(bot, 'docs__look');
+  const bot = await startBotWithDocs(server, { folder });
   server.offer.tools = [
     {
       ...LOOK,
@@ -131,14 +130,13 @@ test('a changed tool is off until a person with the right accepts it, also after
   await untilOffered(bot, 'docs__look');
   expect(bot.provider.calls.at(-1)?.body.tools.at(-1).function.description).toContain('First send');
   await bot.stop();
-  const next = await startBotWithTools(servers(), { folder });
+  const next = await startBotWithDocs(server, { folder });
   await toolsSaying(next, /^1 tool from 1 server is on\n[\s\S]*On: look \(accepted by Ada\)\./);
 });
 
 test('a change after the one that was shown is not accepted', async () => {
   const server = await startToolServer({ tools: [LOOK] });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: ['look'] })]);
-  await untilOffered(bot, 'docs__look');
+  const bot = await startBotWithDocs(server);
   server.offer.tools = [{ ...LOOK, description: 'Harmless.' }];
   const card = await toolsSaying(bot, /Harmless\./);
   server.offer.tools = [{ ...LOOK, description: 'Harmful.' }];
@@ -151,8 +149,7 @@ test('a change after the one that was shown is not accepted', async () => {
 
 test('a tool that changed back is on again', async () => {
   const server = await startToolServer({ tools: [LOOK] });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: ['look'] })]);
-  await untilOffered(bot, 'docs__look');
+  const bot = await startBotWithDocs(server);
   server.offer.tools = [{ ...LOOK, description: 'Another.' }];
   await toolsSaying(bot, /1 change waits/);
   server.offer.tools = [LOOK];
@@ -163,8 +160,7 @@ test('a tool that changed back is on again', async () => {
 test('one change is shown at a time, and the next can be', async () => {
   const names = ['one', 'two', 'three'];
   const server = await startToolServer({ tools: names.map((name) => ({ ...LOOK, name })) });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: names })]);
-  await untilOffered(bot, 'docs__three');
+  const bot = await startBotWithDocs(server, { tools: names });
   server.offer.tools = names.map((name) => ({ ...LOOK, name, description: 'Another.' }));
   const card = await toolsSaying(bot, /3 changes wait/);
   expect(textOf(card)).toMatch(
@@ -178,11 +174,9 @@ test('one change is shown at a time, and the next can be', async () => {
 });
 
 test('hostile names, descriptions and schemas are shown as text, and cut', async () => {
-  const names = ['look'];
   const all = HOSTILE_TEXTS.join('\n');
   const server = await startToolServer({ tools: [LOOK] });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: names })]);
-  await untilOffered(bot, 'docs__look');
+  const bot = await startBotWithDocs(server);
   server.offer.tools = [
     {
       ...LOOK,

@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest';
 import { exportedLines } from '../../../src/bot/feedback/export.ts';
 import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
-import { type CardAction, encodeAction } from '../../../src/bot/shared/card.ts';
+import type { CardAction } from '../../../src/bot/shared/card.ts';
 import type { Person, Place } from '../../../src/bot/shared/place.ts';
 import { OFFLINE_PROVIDER } from '../../../src/contracts/gateway.ts';
-import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import {
+  CHANNEL,
+  cardOf,
+  readAnswer,
+  startTestBot,
+  type TestBotOptions,
+  textOf,
+} from '../../helpers/bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 import { filesWith, openTestStore } from '../../helpers/test-store.ts';
@@ -12,56 +19,30 @@ import { filesWith, openTestStore } from '../../helpers/test-store.ts';
 const ada: Person = { id: 'U1', name: 'Ada' };
 const grace: Person = { id: 'U2', name: 'Grace' };
 
-interface Where {
-  thread?: string;
-  person?: Person;
-  place?: Place;
-  id?: string;
-}
+type Where = { thread?: string; person?: Person; place?: Place };
+type Actions = readonly CardAction[] | undefined;
 
 /** A bot on a folder, what people do with it, and what is kept of that once it has stopped. */
-async function start(options: Parameters<typeof startTestBot>[0] = {}) {
+async function start(options: TestBotOptions = {}) {
   const folder = options.folder ?? (await temporaryFolder());
   const running = await startTestBot({ ...options, folder });
-  let gestures = 0;
-  function handle(
-    request: { line: string } | { command: string; values: Record<string, unknown> },
-    { thread, person = ada, place = CHANNEL, id }: Where,
-    pressed = false,
-  ) {
-    gestures += 1;
-    return running.bot.dispatch({
-      id: id ?? `rating:${process.pid}:${folder}:${gestures}`,
-      ...{ request, place, person },
-      thread,
-      // A second press of one message within two seconds is a double click.
-      ...(pressed && { pressed: `message ${gestures}` }),
-    });
-  }
+  let presses = 0;
   const ask = async (line: string, thread?: string) =>
-    await readAnswer(await handle({ line: `/ask ${line}` }, { thread }), thread);
-  const actionOf = (actions: readonly CardAction[] | undefined, label: string) => {
-    const action = actions?.find((one) => one.label === label);
-    if (!action) throw new Error(`There is no button ${label}.`);
-    encodeAction(action);
-    return action;
-  };
-  const press = async (
-    actions: readonly CardAction[] | undefined,
-    label: string,
-    where: Where = {},
-  ) => {
-    const { command, values } = actionOf(actions, label);
-    return cardOf(await handle({ command, values }, where, true));
+    await readAnswer(await running.say(`/ask ${line}`, { thread }), thread);
+  const press = async (actions: Actions, label: string, where: Where = {}) => {
+    presses += 1;
+    // A second press of one message within two seconds is a double click.
+    const pressed = `message ${presses}`;
+    return cardOf(await running.press(actions, label, { ...where, pressed }));
   };
   /** The form that a button opens, as a platform asks for it before it has the press done. */
-  const openForm = async (
-    actions: readonly CardAction[] | undefined,
-    { thread, person = ada, place = CHANNEL }: Where = {},
-    label = '👎',
-  ) => {
-    const whereOf = async () => ({ place, person, thread });
-    const opened = await running.bot.formOfPress(actionOf(actions, label), whereOf);
+  const openForm = async (actions: Actions, where: Where = {}, label = '👎') => {
+    const action = actions?.find((one) => one.label === label);
+    if (!action) throw new Error(`There is no button ${label}.`);
+    const opened = await running.bot.formOfPress(action, async () => ({
+      ...{ place: CHANNEL, person: ada },
+      ...where,
+    }));
     return opened && { command: opened.command.name, carried: opened.carried };
   };
   const send = async (
@@ -71,7 +52,7 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   ) => {
     if (!form) throw new Error('There is no form.');
     const request = { command: form.command, values: { ...form.carried, ...values } };
-    return cardOf(await handle(request, where));
+    return cardOf(await running.send(request, where));
   };
   async function exported() {
     await running.stop();
@@ -84,7 +65,8 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
     await store.close();
     return lines;
   }
-  return { ...running, folder, handle, ask, actionOf, press, openForm, send, exported };
+  const share = (actions: Actions) => running.press(actions, 'Share');
+  return { ...running, folder, ask, share, press, openForm, send, exported };
 }
 
 const T1 = { thread: 'T1' };
@@ -278,8 +260,7 @@ test('a shared private answer is rated like any other', async () => {
   bot.provider.answerWith('Quietly.');
   const { end } = await bot.ask('private=true psst?');
   await bot.press(end.actions, '👍');
-  const { command, values } = bot.actionOf(end.actions, 'Share');
-  const shared = await readAnswer(await bot.handle({ command, values }, {}), 'T5');
+  const shared = await readAnswer(await bot.share(end.actions), 'T5');
   await bot.press(shared.end.actions, '👎', { thread: 'T5', person: grace });
   const lines = await bot.exported();
   expect(lines).toMatchObject([{ up: 1, down: 1, question: 'psst?', answer: 'Quietly.' }]);

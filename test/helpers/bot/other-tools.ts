@@ -39,6 +39,16 @@ export async function startBotWithTools(
   return bot;
 }
 
+/** A bot that may use these tools of one server, `docs`, and offers the last of them. */
+export async function startBotWithDocs(
+  { url }: { url: string },
+  { tools = ['look'], ...options }: TestBotOptions & { tools?: string[] } = {},
+): Promise<TestBot> {
+  const bot = await startBotWithTools([otherServer('docs', { url, tools })], options);
+  await untilOffered(bot, `docs__${tools.at(-1)}`);
+  return bot;
+}
+
 /** Names of functions that a model was offered last. */
 export const offeredTo = ({ provider }: Pick<TestBot, 'provider'>): string[] =>
   (provider.calls.at(-1)?.body.tools ?? []).map(

@@ -7,6 +7,7 @@ import {
   callOf,
   offeredTo,
   otherServer,
+  startBotWithDocs,
   startBotWithTools,
   untilOffered,
 } from '../../../helpers/bot/other-tools.ts';
@@ -35,8 +36,7 @@ test('the model answers from a server’s tool, and the answer names the server'
     tools: [LOOK, { ...LOOK, name: 'peek' }],
     call: (_, { at }) => ({ content: [{ type: 'text', text: `${at}: 7 open.` }] }),
   });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: ['look'] })]);
-  await untilOffered(bot, 'docs__look');
+  const bot = await startBotWithDocs(server);
   expect(offeredTo(bot).filter((name) => name.includes('__'))).toEqual(['docs__look']);
   expect(bot.provider.calls.at(-1)?.body.tools.at(-1)).toEqual({
     type: 'function',
@@ -149,8 +149,7 @@ test('a failing server is left alone, and the model learns that it does not answ
     if (isDown) response.writeHead(503).end();
     return isDown || undefined;
   });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: ['look'] })]);
-  await untilOffered(bot, 'docs__look');
+  const bot = await startBotWithDocs(server);
   isDown = true;
   const calls = [1, 2, 3, 4].map((at) => callOf('docs__look', { at }));
   bot.provider.answerWith(callingModel(calls));
@@ -225,8 +224,7 @@ test('a small context leaves out servers’ tools first, and the model learns th
 
 test('a model that refuses servers’ tools is asked with our own', async () => {
   const server = await startToolServer({ tools: [LOOK] });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: ['look'] })]);
-  await untilOffered(bot, 'docs__look');
+  const bot = await startBotWithDocs(server);
   bot.service.add({ name: 'Shop' });
   bot.provider.failWith(
     { kind: 'status', status: 400, body: { error: { message: 'bad schema' } } },

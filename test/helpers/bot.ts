@@ -38,7 +38,8 @@ import { openTestStore } from './test-store.ts';
 export interface TestBot {
   bot: OpenBot;
   store: Store;
-  channels: Channels;
+  /** Settings of channels, and which alerts they get. */
+  channelSettings: Channels;
   usageLog: UsageLog;
   provider: ModelProvider;
   service: MonitoringService;
@@ -132,11 +133,11 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
     ['intake', intakes],
   ]);
   const usageLog = createUsageLog(store);
-  const channels = createChannels(store);
+  const channelSettings = createChannels(store);
   const lease = await takeLease(store);
   const bot = await createBot({
     ...{ store, lease, gateway, monitoring, settings, platforms, pdfProgram, shared, log },
-    ...{ channels, usageLog },
+    ...{ channels: channelSettings, usageLog },
   });
 
   let stopping: Promise<void> | undefined;
@@ -161,7 +162,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   };
   return {
     bot,
-    ...{ store, channels, usageLog },
+    ...{ store, channelSettings, usageLog },
     provider,
     service,
     lines,

@@ -15,14 +15,17 @@ const member: Person = { ...anybody, mayManage: async () => false };
 
 /** A bot that runs `/monitor alerts …` in a channel, and the stored settings. */
 async function openChannel(place: Place = SLACK) {
-  const { say, channels } = await startTestBot();
+  const { say, channelSettings } = await startTestBot();
   return {
     async say(words: string, person = manager) {
       const card = cardOf(await say(`/monitor alerts ${words}`, { place, person }));
       return { text: textOf(card), tone: card.tone };
     },
     /** The settings, and the channels that get alerts. */
-    stored: async () => [await channels.settingsOf(placeKey(place)), await channels.places()],
+    stored: async () => [
+      await channelSettings.settingsOf(placeKey(place)),
+      await channelSettings.places(),
+    ],
   };
 }
 

@@ -10,7 +10,7 @@ const member: Person = { id: 'U2', name: 'Bob', mayManage: async () => false };
 
 /** A bot in a channel; `stored` reads the channel's schedule. */
 async function openChannel(settings = {}, watched?: { url: string; key: string }) {
-  const { say, provider, service, channels } = await startTestBot({ settings, watched });
+  const { say, provider, service, channelSettings } = await startTestBot({ settings, watched });
   return {
     provider,
     service,
@@ -18,7 +18,7 @@ async function openChannel(settings = {}, watched?: { url: string; key: string }
       const reply = await say(line, { place: SLACK, person });
       return { text: textOf(cardOf(reply)), isPrivate: reply.kind === 'card' && reply.private };
     },
-    stored: async () => (await channels.settingsOf(placeKey(SLACK))).report,
+    stored: async () => (await channelSettings.settingsOf(placeKey(SLACK))).report,
   };
 }
 

@@ -22,7 +22,7 @@ async function openChannel(place: Place = SLACK) {
       const card = cardOf(reply);
       return { text: textOf(card), tone: card.tone, reply };
     },
-    stored: async () => (await bot.channels.settingsOf(placeKey(place))).escalation,
+    stored: async () => (await bot.channelSettings.settingsOf(placeKey(place))).escalation,
   };
 }
 

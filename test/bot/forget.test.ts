@@ -8,19 +8,14 @@ import { createPersonPlaces } from '../../src/bot/channels/person-places.ts';
 import { createFeedback } from '../../src/bot/feedback/feedback.ts';
 import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
-import {
-  type Group,
-  type Incident,
-  type Report,
-  type Reported,
-  reportedId,
-} from '../../src/bot/incidents/watch-state.ts';
+import { type Report, type Reported, reportedId } from '../../src/bot/incidents/watch-state.ts';
 import { createIntakes } from '../../src/bot/intake/intakes.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
 import { openSeenInvocations } from '../../src/bot/shared/seen-invocations.ts';
 import { createUsageLog } from '../../src/bot/usage/usage-log.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import { createHandClock } from '../helpers/bot/hand-clock.ts';
+import { group, incident, NOTHING_WATCHED } from '../helpers/bot/watch-changes.ts';
 import { mortalStore } from '../helpers/mortal-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
@@ -107,24 +102,10 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     await kept.unfinished
       .track({ ...answer, private: false, async *stream() {} }, gesture, { async putOff() {} })
       .begin({ thread: 'thread' });
-    const incident: Incident = {
-      ...{
-        kind: 'incident',
-        id: `i${n}`,
-        version: 1,
-        openedAtMs: n,
-        name: 'Shop',
-        target: 'https://a',
-      },
-      ...{ monitorId: `${n}`, checkType: 'HTTP', status: 'DOWN', startedAtMs: 1, deliveries: [] },
-    };
-    const group: Group = {
-      ...{ kind: 'group', id: `g${team}`, version: n, openedAtMs: n },
-      ...{
-        place: placeKey(place),
-        deliveries: [newDelivery(placeKey(place), `p${n}`)],
-        members: [],
-      },
+    const ofMonitor = { ...incident(`i${n}`), openedAtMs: n, deliveries: [] };
+    const several = {
+      ...{ ...group(`g${team}`, [], n), openedAtMs: n, place: placeKey(place) },
+      deliveries: [newDelivery(placeKey(place), `p${n}`)],
     };
     const delivery = newDelivery(placeKey(place), `post ${n}`);
     const report: Report = {
@@ -138,18 +119,18 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     };
     const details = { place: placeKey(place), facts: [{ label: 'job', value: team }], links: [] };
     const ofAlert = {
-      ...{ ...incident, id: `a${team}`, monitorId: fired.id, intake: team, reported: details },
+      ...{ ...ofMonitor, id: `a${team}`, monitorId: fired.id, intake: team, reported: details },
       deliveries: [newDelivery(placeKey(place), `a${n}`)],
     };
-    const ofOnePlace = [group, report, ofAlert];
-    await kept.state.update((now = { known: [], isLearned: true, shortLists: 0, alerts: [] }) => {
-      const old = now.alerts.find(({ id }) => id === incident.id);
+    const ofOnePlace = [several, report, ofAlert];
+    await kept.state.update((now = NOTHING_WATCHED) => {
+      const old = now.alerts.find(({ id }) => id === ofMonitor.id);
       const deliveries = [...(old?.deliveries ?? []), delivery];
-      const anew = new Set([incident, ...ofOnePlace].map(({ id }) => id));
+      const anew = new Set([ofMonitor, ...ofOnePlace].map(({ id }) => id));
       const others = now.alerts.filter(({ id }) => !anew.has(id));
       return {
         ...now,
-        alerts: [...others, { ...incident, deliveries }, ...ofOnePlace],
+        alerts: [...others, { ...ofMonitor, deliveries }, ...ofOnePlace],
         reported: [...(now.reported ?? []), fired],
       };
     });

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { heldForMs, nextFor } from '../../../src/bot/incidents/delivery.ts';
+import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
+import type { Alert, Delivery } from '../../../src/bot/incidents/watch-state.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
@@ -12,6 +14,7 @@ import {
   type PlatformCall,
   type ScriptedPlatform,
 } from '../../helpers/bot/scripted-platform.ts';
+import { group, incident, NOTHING_WATCHED } from '../../helpers/bot/watch-changes.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { openTestStore } from '../../helpers/test-store.ts';
@@ -153,51 +156,36 @@ test('a line that cannot be posted is left out, since the message says the same'
   expect(dead).toEqual([]);
 });
 
+const NOW_MS = 1_800_000_000_000;
+
+/** The delivery of a message that was posted. */
+const postedAs = (postId: string, more: Partial<Delivery> = {}): Delivery => ({
+  ...{ ...newDelivery('slack:C1', postId), postId, attempted: true },
+  ...{ posted: { message: postId, thread: postId }, ...more },
+});
+
 test('a message that is held back does not wait for a clock that was set back', () => {
-  const nowMs = 1_800_000_000_000;
-  const delivery = {
-    ...{ place: 'slack:C1', postId: 'a', attempted: true, posted: { message: '1', thread: '1' } },
-    ...{ deliveredVersion: 1, failures: 0, nextTryAtMs: 0, heldUntilMs: nowMs + 60_000 },
+  const delivery = postedAs('a', { deliveredVersion: 1, heldUntilMs: NOW_MS + 60_000 });
+  const outage: Alert = {
+    ...{ kind: 'monitoring-outage', id: 'b', version: 2, openedAtMs: NOW_MS },
+    ...{ startedAtMs: NOW_MS, why: 'Away.', deliveries: [delivery] },
   };
-  const monitoringOutage = {
-    ...{
-      kind: 'monitoring-outage' as const,
-      id: 'b',
-      version: 2,
-      openedAtMs: nowMs,
-      startedAtMs: nowMs,
-    },
-    ...{ why: 'Away.', deliveries: [delivery] },
-  };
-  const watching = { known: [], isLearned: true, shortLists: 0, alerts: [monitoringOutage] };
-  expect(nextFor(watching, 'slack:C1', nowMs)).toBeUndefined();
-  expect(heldForMs(watching, 'slack:C1', nowMs)).toBe(60_000);
-  expect(nextFor(watching, 'slack:C1', nowMs + 60_000)?.delivery).toBe(delivery);
-  expect(nextFor(watching, 'slack:C1', nowMs - 86_400_000)?.delivery).toBe(delivery);
+  const watching = { ...NOTHING_WATCHED, alerts: [outage] };
+  expect(nextFor(watching, 'slack:C1', NOW_MS)).toBeUndefined();
+  expect(heldForMs(watching, 'slack:C1', NOW_MS)).toBe(60_000);
+  expect(nextFor(watching, 'slack:C1', NOW_MS + 60_000)?.delivery).toBe(delivery);
+  expect(nextFor(watching, 'slack:C1', NOW_MS - 86_400_000)?.delivery).toBe(delivery);
 });
 
 test('a message that shows an outage which is over is changed before one about several says that it is down again', () => {
-  const nowMs = 1_800_000_000_000;
-  const delivery = (postId: string) => ({
-    ...{ place: 'slack:C1', postId, attempted: true, posted: { message: postId, thread: postId } },
-    ...{ deliveredVersion: 0, failures: 0, nextTryAtMs: 0 },
-  });
-  const alert = { version: 2, openedAtMs: nowMs, startedAtMs: nowMs };
-  const group = {
-    ...{ kind: 'group' as const, id: 'group', ...alert, place: 'slack:C1' },
-    ...{ members: [], deliveries: [delivery('several')] },
-  };
+  const several = { ...group('g', [], 2), deliveries: [postedAs('several')] };
   // Younger than the group, since it carries the message of an outage before.
-  const over = {
-    ...{ kind: 'incident' as const, id: 'a1', ...alert, endedAtMs: nowMs },
-    ...{ monitorId: 'a', name: 'a', target: 'https://a.example', checkType: 'HTTP', status: 'UP' },
-    deliveries: [delivery('own')],
-  };
-  const watching = { known: [], isLearned: true, shortLists: 0, alerts: [group, over] };
-  expect(nextFor(watching, 'slack:C1', nowMs)?.delivery.postId).toBe('own');
-  const told = { ...over, deliveries: [{ ...delivery('own'), deliveredVersion: 2 }] };
-  const after = { ...watching, alerts: [group, told] };
-  expect(nextFor(after, 'slack:C1', nowMs)?.delivery.postId).toBe('several');
+  const over = { ...incident('i', 2), endedAtMs: NOW_MS, deliveries: [postedAs('own')] };
+  const told = { ...over, deliveries: [postedAs('own', { deliveredVersion: 2 })] };
+  const next = (alert: Alert) =>
+    nextFor({ ...NOTHING_WATCHED, alerts: [several, alert] }, 'slack:C1', NOW_MS);
+  expect(next(over)?.delivery.postId).toBe('own');
+  expect(next(told)?.delivery.postId).toBe('several');
 });
 
 /** A sender with a channel of each platform and a clock by hand, which has an outage to tell. */
@@ -207,7 +195,7 @@ async function withOutage(...platforms: ScriptedPlatform[]) {
   onTestFinished(() => store.close());
   const places = platforms.map(({ name }) => ({ platform: name, channel: 'C1' }));
   const state = await openWatchState(store);
-  const clock = createHandClock(1_800_000_000_000);
+  const clock = createHandClock(NOW_MS);
   const monitor = { id: 'a', name: 'a', check_type: 'HTTP', target: 'https://a.example' };
   for (const status of ['UP', 'DOWN']) {
     const around = {

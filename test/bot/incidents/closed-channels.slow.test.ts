@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { withMissed } from '../../../src/bot/incidents/closed-places.ts';
+import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import {
   type AlertWorld,
@@ -13,6 +14,7 @@ import {
 } from '../../helpers/bot/alert-world.ts';
 import { messagesOf } from '../../helpers/bot/messages-of-monitor.ts';
 import type { PlatformCall } from '../../helpers/bot/scripted-platform.ts';
+import { incident, NOTHING_WATCHED } from '../../helpers/bot/watch-changes.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -255,24 +257,17 @@ test('a channel that is closed is given up after thirty days', async () => {
 
 test('a closed place keeps the newest 200 messages', () => {
   const nowMs = 1_800_000_000_000;
-  const incident = (at: number) => {
+  const over = (at: number) => {
     const posted = { message: `${at}`, thread: `${at}` };
-    const delivery = {
-      ...{ place: 'slack:C1', postId: `${at}`, attempted: true, posted },
-      ...{ deliveredVersion: 1, failures: 0, nextTryAtMs: 0 },
-    };
-    return {
-      ...{ kind: 'incident' as const, id: `${at}`, version: 2, openedAtMs: nowMs, status: 'UP' },
-      ...{ monitorId: `${at}`, name: `${at}`, target: 'https://a.example', checkType: 'HTTP' },
-      ...{ startedAtMs: nowMs, endedAtMs: nowMs, deliveries: [delivery] },
-    };
+    const delivery = { ...newDelivery('slack:C1', `${at}`), posted, deliveredVersion: 1 };
+    return { ...incident(`${at}`, 2), endedAtMs: nowMs, deliveries: [delivery] };
   };
   const closed = {
     ...{ place: 'slack:C1', sinceMs: nowMs, refused: ['change' as const], tries: 1 },
     ...{ triedAtMs: nowMs, nextTryAtMs: nowMs + MINUTE },
   };
-  const alerts = Array.from({ length: 250 }, (_, at) => incident(at));
-  const watching = { known: [], isLearned: true, shortLists: 0, alerts, closed: [closed] };
+  const alerts = Array.from({ length: 250 }, (_, at) => over(at));
+  const watching = { ...NOTHING_WATCHED, alerts, closed: [closed] };
   const kept = withMissed(watching, 'slack:C1', { nowMs, newId: () => 'new' });
   const dead = kept.alerts.filter(({ deliveries }) => deliveries[0]?.dead !== undefined);
   expect(dead.map(({ id }) => Number(id))).toEqual(Array.from({ length: 50 }, (_, at) => at));

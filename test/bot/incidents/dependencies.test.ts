@@ -8,6 +8,8 @@ import { applyReported } from '../../../src/bot/intake/apply-reported.ts';
 import type { ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
 import { applyPoll, batchesOf, finishingSteps } from '../../../src/bot/watch/apply-poll.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import { counting } from '../../helpers/bot/stepped-watch.ts';
+import { said } from '../../helpers/intake/reported-world.ts';
 import { long } from '../../helpers/long.ts';
 
 const START_MS = Date.parse('2026-11-27T12:00:00Z');
@@ -255,34 +257,21 @@ test('Monitors behind a chain of parents are told of by the one that is down by 
 test('An alert of another system holds back what depends on it while it fires, and names it', () => {
   const intake = { id: 'int_1', name: 'Prometheus', place: 'slack:C1' };
   const nowMs = START_MS;
-  const said: ReportedAlert = {
-    ...{
-      key: 'k1',
-      name: 'Disk full',
-      state: 'firing',
-      severity: 'critical',
-      startedAtMs: nowMs,
-      facts: [],
-      links: [],
-    },
-  };
+  const alert = said('k1', { name: 'Disk full', startedAtMs: nowMs });
   const around = (atMs: number) => ({
     nowMs: atMs,
     newId: () => `id-${atMs}`,
     placesFor: () => [],
   });
-  const report = (watching: Watching | undefined, alert: ReportedAlert, atMs: number) =>
-    applyReported(
-      watching,
-      [{ intake, alerts: [alert], truncated: 0 }],
-      around(atMs) as Parameters<typeof applyReported>[2],
-    ).watching;
-  const shop = (status: string, checkedMs: number): Monitor => ({
-    ...{ id: 'shop', name: 'Shop', check_type: 'HTTP', target: 'https://shop.example', status },
-    ...{ interval_seconds: 60, status_changes: 1, depends_on: ['alert:int_1/Disk full'] },
-    status_changed_at: new Date(nowMs).toISOString(),
-    last_checked_at: new Date(checkedMs).toISOString(),
-  });
+  const report = (watching: Watching, one: ReportedAlert, atMs: number) =>
+    applyReported(watching, [{ intake, alerts: [one], truncated: 0 }], around(atMs)).watching ??
+    watching;
+  const shop = (status: string, checkedMs: number): Monitor =>
+    counting('shop', 1, {
+      ...{ name: 'Shop', status, depends_on: ['alert:int_1/Disk full'] },
+      status_changed_at: new Date(nowMs).toISOString(),
+      last_checked_at: new Date(checkedMs).toISOString(),
+    });
   const poll = (watching: Watching | undefined, monitor: Monitor, atMs: number) =>
     applyPoll(watching, [monitor], around(atMs)).watching;
   const opened = (watching: Watching | undefined) =>
@@ -290,14 +279,14 @@ test('An alert of another system holds back what depends on it while it fires, a
 
   for (const severity of ['critical', 'warning'] as const) {
     let watching = poll(undefined, shop('UP', nowMs), nowMs);
-    watching = report(watching, { ...said, severity }, nowMs) ?? watching;
+    watching = report(watching, { ...alert, severity }, nowMs);
     watching = poll(watching, shop('DOWN', nowMs), nowMs + SECOND);
     const isHeld = severity === 'critical';
     expect(opened(watching)).toEqual(isHeld ? ['Disk full'] : ['Disk full', 'Shop']);
     if (!isHeld) continue;
     expect(factsOf(incidentsIn(watching.alerts)[0])).toContain('Dependents down: Shop');
-    const over = { ...said, state: 'resolved' as const, endedAtMs: nowMs + 5 * SECOND };
-    watching = report(watching, over, nowMs + 6 * SECOND) ?? watching;
+    const over = { ...alert, state: 'resolved' as const, endedAtMs: nowMs + 5 * SECOND };
+    watching = report(watching, over, nowMs + 6 * SECOND);
     watching = poll(watching, shop('DOWN', nowMs), nowMs + 7 * SECOND);
     expect(opened(watching)).toEqual(['Disk full']);
     watching = poll(watching, shop('DOWN', nowMs + 60 * SECOND), nowMs + 61 * SECOND);

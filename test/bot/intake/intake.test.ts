@@ -276,7 +276,7 @@ test('deliveries to one intake that are many delay those to another by one updat
   const release = gate.hold();
   const before = gate.updates;
   const answered: string[] = [];
-  const some = delivery(Array.from({ length: 2_000 }, (_, at) => ({ name: `${at}` })));
+  const some = delivery(Array.from({ length: 800 }, (_, at) => ({ name: `${at}` })));
   const flood = Array.from({ length: 3 }, async () => {
     expect((await deliver(some)).status).toBe(200);
     answered.push('flood');

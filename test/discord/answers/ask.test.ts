@@ -4,6 +4,7 @@ import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
 import { type StartOptions, startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { holdTimers } from '../../helpers/hold-timers.ts';
 
 async function start(options: { bot?: TestBotOptions; platform?: StartOptions } = {}) {
   const messageContentAllowed = options.platform?.messageContent === true;
@@ -228,10 +229,13 @@ describe('alone with the bot', () => {
 
 describe('a private question', () => {
   test('a private answer ends with a note when its token expires', async () => {
-    const { discord, provider } = await start({ platform: { tokenLifeMs: 8_000 } });
+    const { discord, provider } = await start();
+    const life = holdTimers((ms) => ms > 13 * 60_000 && ms <= 14 * 60_000);
     provider.answerWith(['Once ', 'upon ', 'a time']);
     provider.holdChunks(2);
     const asked = discord.slash('ask', { question: 'Tell me a tale', private: true });
+    await eventually(() => asked.reply?.content.includes('Once upon'));
+    life.expire();
     await eventually(() => asked.reply?.content.includes('15 minutes'));
     expect(asked.reply?.content).toContain('Once upon');
     await eventually(() => provider.calls[0]?.aborted);

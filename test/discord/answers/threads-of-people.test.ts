@@ -3,6 +3,7 @@ import type { FakeChannel } from '../../fakes/discord/state.ts';
 import type { TestBotOptions } from '../../helpers/bot.ts';
 import { startReadingBot } from '../../helpers/discord/reading-bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { holdTimers } from '../../helpers/hold-timers.ts';
 
 const HIDDEN =
   /Discord hides messages between people from Askwatch because Message Content Intent is off\. Turn it on at .*, set DISCORD_MESSAGE_CONTENT=true/;
@@ -131,7 +132,10 @@ test('a Discord that does not answer keeps no answer waiting', async () => {
   const { discord, talk, answers } = await start();
   const channel = talk();
   discord.fail({ method: 'GET', path: /\/messages$/, hang: true });
+  const limits = holdTimers(5_000);
   discord.say('what did we decide?', { channel, mention: true });
+  await eventually(() => discord.requests.some(({ path }) => path.endsWith('/messages')));
+  limits.expire();
   const [answer = ''] = await answers(channel.id);
   expect(answer).toContain(
     'This thread could not be read. It took longer than 5 seconds to load. Ask again.',

@@ -16,11 +16,8 @@ export interface Ack {
   payload: unknown;
 }
 
-/** Calls `late` when the app has had the time that Slack gives it. Returns what ends the waiting. */
-export const onLate = (late: () => void) => afterTurns(ACK_WITHIN_MS, late);
-
 /** Source: Slack docs, "Using Socket Mode", "Acknowledge events"; "Events API", "Responding to events". */
-const ACK_WITHIN_MS = 3_000;
+export const ACK_WITHIN_MS = 3_000;
 
 /** Deliveries over Socket Mode's websockets: envelopes out, acknowledgements in. */
 export interface SocketDeliveries {
@@ -28,7 +25,10 @@ export interface SocketDeliveries {
   accept(socket: WebSocket): void;
   sockets: Set<WebSocket>;
   /** Sends to one of the connections, to each in turn, or to the next one that is opened. */
-  deliver(delivery: Delivery, retryAttempt?: number): Promise<Ack>;
+  deliver(
+    delivery: Delivery,
+    options: { retryAttempt?: number; ackWithinMs: number },
+  ): Promise<Ack>;
 }
 
 export function createSocketDeliveries(): SocketDeliveries {
@@ -71,7 +71,7 @@ export function createSocketDeliveries(): SocketDeliveries {
       );
       for (const resolve of waiting.splice(0)) resolve(socket);
     },
-    async deliver({ type, payload }, retryAttempt = 0) {
+    async deliver({ type, payload }, { retryAttempt = 0, ackWithinMs }) {
       const socket = await connection();
       envelopes += 1;
       const envelopeId = `envelope-${envelopes}`;
@@ -83,7 +83,7 @@ export function createSocketDeliveries(): SocketDeliveries {
           acks.delete(envelopeId);
           resolve({ type, ms: undefined, payload: undefined });
         };
-        const inTime = onLate(giveUp);
+        const inTime = afterTurns(ackWithinMs, giveUp);
         socket.once('close', giveUp);
         acks.set(envelopeId, (answer) => {
           inTime();
@@ -136,6 +136,7 @@ export async function deliverHttp(
   delivery: Delivery,
   options: {
     signingSecret: string;
+    ackWithinMs: number;
     retryAttempt?: number;
     retryReason?: string;
     aheadSeconds?: number;
@@ -148,7 +149,7 @@ export async function deliverHttp(
   const hmac = createHmac('sha256', options.signingSecret).update(`v0:${timestamp}:${body}`);
   const sentAtMs = performance.now();
   const late = new AbortController();
-  const inTime = onLate(() => late.abort());
+  const inTime = afterTurns(options.ackWithinMs, () => late.abort());
   try {
     const response = await fetch(url, {
       method: 'POST',

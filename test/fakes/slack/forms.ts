@@ -1,4 +1,5 @@
-import { onLate } from './deliveries.ts';
+import { afterTurns } from '../after-turns.ts';
+import { ACK_WITHIN_MS } from './deliveries.ts';
 import { blocksProblem } from './limits.ts';
 import type { Answer, Arguments } from './workspace.ts';
 
@@ -87,7 +88,7 @@ export function createForms() {
     /** Registers a trigger that may open a form. */
     allow(trigger: string) {
       triggers.add(trigger);
-      onLate(() => expired.add(trigger));
+      afterTurns(ACK_WITHIN_MS, () => expired.add(trigger));
     },
     expire() {
       for (const trigger of triggers) expired.add(trigger);

@@ -15,6 +15,7 @@ import { labelsOf, nameOf, pressPayload } from './buttons.ts';
 import { chartsIn } from './chart.ts';
 import { createSlackClock, type SlackClock } from './clock.ts';
 import {
+  ACK_WITHIN_MS,
   type Ack,
   createSocketDeliveries,
   type Delivery,
@@ -123,6 +124,8 @@ export interface SlackFake
   redeliver(): Promise<Ack>;
   /** Requests over HTTP are signed this far in the future. */
   aheadSeconds: number;
+  /** Slack takes an acknowledgement for missing after this time. */
+  ackWithinMs: number;
   /** Which of the two events of a mention comes first. */
   mentionFirst: boolean;
   /** True if the workspace has charts. */
@@ -390,10 +393,11 @@ export async function startSlack(
     retry: { attempt: number; reason?: string },
   ): Promise<Ack & { status?: number }> {
     const { attempt: retryAttempt, reason: retryReason = 'http_timeout' } = retry;
-    const options = { signingSecret, retryAttempt, retryReason, aheadSeconds: fake.aheadSeconds };
+    const { aheadSeconds, ackWithinMs } = fake;
+    const options = { signingSecret, retryAttempt, retryReason, aheadSeconds, ackWithinMs };
     const ack = httpUrl
       ? await deliverHttp(httpUrl, delivery, options)
-      : await deliveries.deliver(delivery, retryAttempt);
+      : await deliveries.deliver(delivery, options);
     acks.push(ack);
     return ack;
   }
@@ -503,6 +507,7 @@ export async function startSlack(
     unhandled,
     acks,
     aheadSeconds: 0,
+    ackWithinMs: ACK_WITHIN_MS,
     mentionFirst: true,
     home: homes,
     takesCharts: true,

@@ -7,6 +7,7 @@ import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { holdTimers } from '../../helpers/hold-timers.ts';
 import { interruptible, NOTE } from '../../helpers/slack/interruptible.ts';
 import { makeSlack, RESTING } from '../../helpers/slack/running-slack.ts';
 import { ours } from '../../helpers/slack/streaming-runs.ts';
@@ -69,8 +70,10 @@ test('a second try finds the note that the first one posted, though its answer w
   const thread = fake.say('The shop is slow');
   await hear(() => fake.mention('count', { threadTs: thread }));
   fake.fail('chat.postMessage', { kind: 'hang', stored: true });
+  const calls = holdTimers(10_000);
   const first = end();
   await eventually(() => repliesIn(fake, thread).length === 1);
+  calls.expire();
   await end();
   await first;
   expect(repliesIn(fake, thread)).toEqual([REPLY]);

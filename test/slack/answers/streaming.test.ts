@@ -3,6 +3,7 @@ import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type Fault, startSlack } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { holdTimers } from '../../helpers/hold-timers.ts';
 import {
   askInThree,
   bare,
@@ -97,8 +98,12 @@ test.each<[string, string, Fault]>([
 test('a call that hangs is given up, and the answer shown all the same', async () => {
   const running = await runDirect();
   running.fake.fail('chat.appendStream', { kind: 'hang', stored: true });
+  const calls = holdTimers(10_000);
   const text = textOf(3_000);
-  expect(proseOf(await askInThree(running, text))).toBe(bare(text));
+  const asked = askInThree(running, text);
+  await eventually(() => running.fake.calls.some(({ outcome }) => outcome === 'hang'));
+  calls.expire();
+  expect(proseOf(await asked)).toBe(bare(text));
 });
 
 test('answers grow by edits if Slack refuses to stream', async () => {

@@ -4,6 +4,7 @@ import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts'
 import type { Message } from '../../fakes/slack/workspace.ts';
 import type { TestBot, TestBotOptions } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { holdTimers } from '../../helpers/hold-timers.ts';
 import { runSlack } from '../../helpers/slack/running-slack.ts';
 
 const BEN = 'U00BEN';
@@ -155,7 +156,10 @@ test('a Slack that does not answer keeps no answer waiting', async () => {
   const { fake, bot } = await run();
   const thread = talk(fake);
   fake.fail('conversations.replies', { kind: 'hang' });
+  const limits = holdTimers(5_000);
   fake.mention('what did we decide?', { threadTs: thread });
+  await eventually(() => fake.calls.some(({ outcome }) => outcome === 'hang'));
+  limits.expire();
   expect(await answered(fake, thread)).toContain(
     'This thread could not be read. It took longer than 5 seconds to load. Ask again.',
   );

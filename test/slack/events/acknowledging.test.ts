@@ -22,7 +22,8 @@ test.each<Mode>(['socket', 'http'])(
     const provider = await startModelProvider();
     const service = await startMonitoringService({ limit: false });
     onTestFinished(() => Promise.all([provider.close(), service.close()]).then(() => undefined));
-    const { fake } = await runSlack({ mode, bot: { store: held.store, provider, service } });
+    const bot = { store: held.store, provider, service };
+    const { fake } = await runSlack({ mode, storeMs: 300, bot });
     const thread = fake.mention('why?');
     await eventually(() =>
       fake.thread(CHANNEL, thread).some((one) => labelsOf(one).includes('Regenerate')),
@@ -31,6 +32,7 @@ test.each<Mode>(['socket', 'http'])(
     await eventually(() => fake.form());
 
     // From here on nothing that the bot needs comes back.
+    fake.ackWithinMs = 900;
     const releases = [held.hold(), provider.holdAnswers()];
     const release = () => {
       for (const one of releases) one();
@@ -120,6 +122,7 @@ test.each<Mode>(['socket', 'http'])(
   async (mode) => {
     const { fake, setAway, bot } = await onStoreThatGoes(mode);
     fake.clock.set(0);
+    fake.ackWithinMs = 900;
     setAway(true);
     expect((await fake.event(mentionOf(fake))).ms).toBeUndefined();
     // The first repeat comes at once.

@@ -116,8 +116,6 @@ export const ROLES: Role[] = ['manager', 'listed', 'in a listed group', 'ordinar
 
 /** Rights that everyone in the place has. */
 export type Free = readonly Asks[];
-export const CHANNEL_FREE: Free = ['nothing'];
-export const DIRECT_FREE: Free = ['nothing', 'place'];
 export const CONSOLE_FREE: Free = ['nothing', 'place', 'shared'];
 
 /** Roles that try a row; if everyone may, an ordinary person is enough. */

@@ -150,12 +150,6 @@ test('the manifest asks for the scopes that its events and our calls need, and n
   expect(manifest.oauth_config.scopes.bot_optional).toEqual(['files:read', 'files:write']);
 });
 
-test('the manifest keeps Slack’s limits for names', () => {
-  expect(manifest.display_information.name.length).toBeLessThanOrEqual(35);
-  expect(manifest.display_information.description.length).toBeLessThanOrEqual(140);
-  expect(manifest.settings.socket_mode_enabled).toBe(true);
-});
-
 test('the agent view suggests lines that are commands of ours, within Slack’s limits', () => {
   const { agent_description, suggested_prompts } = manifest.features.agent_view;
   expect(agent_description.length).toBeLessThanOrEqual(300);
@@ -164,10 +158,6 @@ test('the agent view suggests lines that are commands of ours, within Slack’s 
     expect(title).toMatch(/^.{3,50}$/);
     expect(readLine(message, commands)).toMatchObject({ kind: 'command' });
   }
-});
-
-test('presses of buttons are sent to us', () => {
-  expect(manifest.settings.interactivity).toEqual({ is_enabled: true });
 });
 
 test('over HTTP every way in has the one address, and nothing else differs', () => {

@@ -40,21 +40,6 @@ const filesOf = (messages: readonly FakeMessage[]) =>
   messages.flatMap(({ attachments }) => attachments);
 const textOf = ({ attachments }: FakeMessage, at = 0) => attachments[at]?.bytes.toString() ?? '';
 
-test('a postmortem is a file under the last message of its answer, in the thread of the alert', async () => {
-  const { discord, alert, end } = await startWithAlert(HOSTILE);
-  discord.press(alert, 'Summarise');
-  const last = await end();
-  expect(last.attachments).toMatchObject([
-    { filename: expect.stringMatching(NAME), content_type: 'text/markdown; charset=utf-8' },
-  ]);
-  expect(filesOf(discord.channel(alert.id))).toHaveLength(1);
-  const text = textOf(last);
-  expect(text).toMatch(/^# Postmortem draft: Shop .* recovered after .*\n/);
-  expect(text).toContain('## Open questions');
-  expect(text).not.toMatch(/@everyone|<@|\]\(/);
-  const withFile = discord.requests.filter(({ uploads }) => uploads.length > 0);
-  expect(withFile.map(({ body }) => body?.allowed_mentions)).toMatchObject([{ parse: [] }]);
-});
 test('the last message explains missing files', async () => {
   const { discord, alert, end } = await startWithAlert();
   discord.deny(discord.general, 'AttachFiles');

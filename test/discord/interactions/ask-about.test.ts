@@ -27,22 +27,6 @@ async function start({ content = false, bot }: { content?: boolean; bot?: TestBo
   };
 }
 
-test('a message in a thread of people is asked about with that thread, and answered there as a reply', async () => {
-  const { discord, bob, choose, answered, lines } = await start({ content: true });
-  const channel = discord.openThread(discord.say('The shop is slow'));
-  const message = discord.say('Since the release', { channel, user: bob });
-  discord.say('Which one?', { channel });
-  discord.send(await choose(message), { question: 'is that plausible?' });
-  const [question, answer] = await answered(channel.id, 2);
-  expect(question?.message_reference?.message_id).toBe(message.id);
-  expect(answer?.content).toContain('A connection was cut.');
-  expect(lines()).toEqual([
-    'Bob: Since the release',
-    'Alice: The shop is slow',
-    'Bob wrote the message that the question is about',
-    'Alice: Which one?',
-  ]);
-});
 test('a question about a message is answered by a reply, or by the interaction', async () => {
   const { discord, bob, choose, answered } = await start();
   discord.deny(discord.general, 'CreatePublicThreads');

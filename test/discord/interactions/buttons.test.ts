@@ -98,21 +98,6 @@ function withSummarise(alert: FakeMessage): FakeMessage {
 }
 
 describe('a press under an alert', () => {
-  test('another person’s press continues the thread of Ask why', async () => {
-    const { discord, alert, answered, said } = await startWithAlert();
-    discord.press(alert, 'Ask why');
-    const first = await answered(alert.id, 2);
-    expect(first[0]).toBe(`**Alice** asked: ${WHY}`);
-    expect(first[1]).toContain(ANSWER);
-    expect(said('system').join()).toContain('Monitor: Shop');
-    expect(await discord.thread(alert.id)).toMatchObject({ parent_id: discord.general.id });
-    discord.press(withSummarise(alert), 'Summarise', { user: discord.addUser('bob') });
-    const texts = await answered(alert.id, 4);
-    expect(texts[2]).toContain(`**Bob** asked: ${SUMMARISE}`);
-    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, expect.stringContaining(SUMMARISE)]);
-    expect(discord.threads()).toHaveLength(1);
-    expect(discord.channel(discord.general.id)).toEqual([alert]);
-  });
   test('a press with a locked thread gets a private note', async () => {
     const { discord, alert, provider } = await startWithAlert();
     discord.press(alert, 'Ask why');

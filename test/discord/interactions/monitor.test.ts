@@ -29,21 +29,3 @@ test('a private card stays unsaid when "thinking…" could not be taken away', a
   expect(asked.followUps).toEqual([]);
   expect(JSON.stringify(discord.channel(discord.general.id))).not.toContain('ftp');
 });
-
-test('a status change becomes an alert in the channel, and its end changes the same message', async () => {
-  const { discord, bot, service, platform } = await start();
-  const asked = discord.slash('monitor add', { target: 'https://shop.example', name: 'Shop' });
-  await eventually(() => asked.reply?.embeds[0]);
-  await bot.start([platform]);
-  const id = service.monitors[0]?.id ?? '';
-  // The first look only learns what is there.
-  await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 1);
-  service.setStatus(id, 'DOWN');
-  const alert = await eventually(() => discord.channel(discord.general.id)[1]);
-  expect(JSON.stringify(alert.embeds)).toMatch(/Shop.* is down/);
-  service.setStatus(id, 'UP');
-  const line = await eventually(() => discord.channel(discord.general.id)[2]);
-  expect(JSON.stringify(alert.embeds)).not.toMatch(/is down/);
-  expect(line.content).toMatch(/Shop recovered/);
-  expect(line.message_reference?.message_id).toBe(alert.id);
-});

@@ -213,12 +213,6 @@ export function createGateway(options: GatewayOptions) {
       }
     },
     /** Ends the session, so the client must identify again. */
-    invalidateSession() {
-      for (const { socket } of sessions.values()) {
-        socket?.send(JSON.stringify({ op: GatewayOpcodes.InvalidSession, d: false }));
-      }
-      sessions.clear();
-    },
     /** Cuts the connection of one shard, or closes it with a code. */
     dropShard(id: number, code?: number) {
       for (const { shard, socket } of sessions.values()) {

@@ -12,7 +12,6 @@ import type { AtEnd } from '../../helpers/temporary-folder.ts';
 import { createTooEarly } from '../too-early.ts';
 import { argumentsProblem } from './arguments.ts';
 import { labelsOf, nameOf, pressPayload } from './buttons.ts';
-import { chartsIn } from './chart.ts';
 import { createSlackClock, type SlackClock } from './clock.ts';
 import {
   ACK_WITHIN_MS,
@@ -128,8 +127,6 @@ export interface SlackFake
   ackWithinMs: number;
   /** Which of the two events of a mention comes first. */
   mentionFirst: boolean;
-  /** True if the workspace has charts. */
-  takesCharts: boolean;
   channel(id: string): Channel;
   /** Messages at the top of a channel, oldest first. */
   messages(channel: string): Message[];
@@ -153,8 +150,6 @@ export interface SlackFake
   revoke(token: 'bot' | 'app', error?: string): void;
   /** The app is installed, again or for the first time: from now on it has another token, which this gives. */
   grant(): string;
-  /** From now on it has the token that it had, as where the scopes are the same. */
-  keepToken(): void;
   /** Tells every connection to go, as Slack does when it moves them. */
   disconnect(
     reason?: 'refresh_requested' | 'warning' | 'link_disabled' | 'too_many_websockets',
@@ -241,7 +236,6 @@ export async function startSlack(
   let httpUrl: string | undefined;
   let last: Delivery | undefined;
   let gestures = 0;
-  let keepsToken = false;
   /** The person who typed last and has the form open. */
   let formUser = { id: USER, name: nameOf(USER), team_id: teamId };
   let address = '';
@@ -350,9 +344,6 @@ export async function startSlack(
       // The address that the app knows, which may be a wire that tests can cut.
       return { ok: true, url: `ws://${host}/link?ticket=fake-ticket` };
     }
-    if (!fake.takesCharts && chartsIn(args.blocks).length > 0) {
-      return { ok: false, error: 'invalid_blocks' };
-    }
     const result =
       argumentsProblem(method, args) ??
       uploads.call(method, args) ??
@@ -372,8 +363,7 @@ export async function startSlack(
     if (!open || open.left === 0) return { status: 404, body: 'used_url' };
     if (clock.nowMs() > open.untilMs) return { status: 404, body: 'expired_url' };
     open.left -= 1;
-    const untaken = fake.takesCharts ? [] : chartsIn(args.blocks);
-    const problem = untaken.length > 0 ? 'invalid_blocks' : contentProblem(args);
+    const problem = contentProblem(args);
     if (problem) return { status: 500, body: { ok: false, error: problem } };
     const target = channel(open.channel);
     const { text = '', blocks } = args as { text?: string; blocks?: unknown };
@@ -487,12 +477,8 @@ export async function startSlack(
       return tokens.bot;
     },
     grant() {
-      if (keepsToken) return tokens.bot;
       tokens.bot = `xoxb-${teamId.toLowerCase()}-bot-token-${randomUUID()}`;
       return tokens.bot;
-    },
-    keepToken() {
-      keepsToken = true;
     },
     appToken: tokens.app,
     signingSecret,
@@ -510,7 +496,6 @@ export async function startSlack(
     ackWithinMs: ACK_WITHIN_MS,
     mentionFirst: true,
     home: homes,
-    takesCharts: true,
     form: forms.shown,
     expireTriggers: forms.expire,
     async choose(name, value) {

@@ -1,31 +1,8 @@
 import { expect, test } from 'vitest';
-import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake, USER } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { runSlack } from '../../helpers/slack/running-slack.ts';
-
-const DIRECT = 'D00ADA';
-const WHOLE = ['Regenerate', '👍', '👎'];
-
-async function runDirect() {
-  const running = await runSlack();
-  running.fake.addChannel({ id: DIRECT });
-  return running;
-}
-
-const answersIn = (fake: SlackFake, thread: string, channel = DIRECT) =>
-  fake.thread(channel, thread).filter(({ bot_id }) => bot_id);
-
-async function shows(fake: SlackFake, thread: string, labels: string[], channel = DIRECT) {
-  return await eventually(
-    () => {
-      const last = answersIn(fake, thread, channel).at(-1);
-      return last && labelsOf(last).join() === labels.join() && last;
-    },
-    { what: `the buttons ${labels.join(', ')}` },
-  );
-}
+import { DIRECT, ours, runDirect, shows, WHOLE } from '../../helpers/slack/streaming-runs.ts';
 
 const statusOf = (fake: SlackFake, thread: string) =>
   fake.sessions.get(`${DIRECT} ${thread}`)?.status;
@@ -39,9 +16,9 @@ test('Slack shows a status only while an answer is generated', async () => {
   const thread = fake.say('  why is\nthe sky blue? ', { channel: DIRECT });
   await eventually(() => statusOf(fake, thread) === 'processing');
   expect(fake.sessions.get(`${DIRECT} ${thread}`)?.title).toBe('why is the sky blue?');
-  expect(answersIn(fake, thread)).toEqual([]);
+  expect(ours(fake, DIRECT, thread)).toEqual([]);
   goOn();
-  await shows(fake, thread, WHOLE);
+  await shows(fake, DIRECT, thread, WHOLE);
   await eventually(() => statusOf(fake, thread) === 'active');
   expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   expect(fake.unhandled).toEqual([]);
@@ -56,7 +33,7 @@ test('the status goes when an answer fails, and when a limit holds it up', async
   fake.fail('agents.sessions.setStatus', { kind: 'limited', retryAfterSeconds: 1 });
   fake.fail('agents.sessions.setStatus', { kind: 'status', status: 500 });
   goOn();
-  await shows(fake, thread, ['Try again']);
+  await shows(fake, DIRECT, thread, ['Try again']);
   const refused = () => fake.calls.filter(({ outcome }) => ['429', 'status'].includes(outcome));
   await eventually(() => refused().length === 2 && statusOf(fake, thread) === 'active');
 });
@@ -64,14 +41,14 @@ test('the status goes when an answer fails, and when a limit holds it up', async
 test('a status that Slack does not answer delays no answer', async () => {
   const { fake, bot } = await runDirect();
   const first = fake.say('one', { channel: DIRECT });
-  await shows(fake, first, WHOLE);
+  await shows(fake, DIRECT, first, WHOLE);
   const statuses = () => fake.calls.filter(({ method }) => method === 'agents.sessions.setStatus');
   // The end of a stream ends the status, too; what is to hang is not the call that says so once more.
   await eventually(() => statuses().filter(({ outcome }) => outcome === 'ok').length === 2);
   fake.fail('agents.sessions.setStatus', { kind: 'hang' });
   bot.provider.answerWith('Second.');
   const second = fake.say('two', { channel: DIRECT });
-  await shows(fake, second, WHOLE);
+  await shows(fake, DIRECT, second, WHOLE);
   // It was shown while the status still hangs.
   expect(statuses().map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'hang']);
 });
@@ -81,19 +58,19 @@ test('Slack’s own Stop ends the answer with a note, as ours does', async () =>
   bot.provider.answerWith(['one ', 'two ']);
   bot.provider.failWith({ kind: 'stall', afterChunks: 2 });
   const thread = fake.say('count', { channel: DIRECT });
-  await eventually(() => answersIn(fake, thread)[0]?.text.startsWith('one'));
+  await eventually(() => ours(fake, DIRECT, thread)[0]?.text.startsWith('one'));
   const ack = await fake.pressSlackStop(DIRECT, thread);
   expect(ack.ms).toBeDefined();
-  const stopped = await shows(fake, thread, ['Try again']);
-  expect(shownText(stopped)).toMatch(/^one two ?\n⚠️ Stopped by you\./);
-  expect(answersIn(fake, thread)).toHaveLength(1);
+  const [stopped] = await shows(fake, DIRECT, thread, ['Try again']);
+  expect(shownText(stopped ?? { text: '' })).toMatch(/^one two ?\n⚠️ Stopped by you\./);
+  expect(ours(fake, DIRECT, thread)).toHaveLength(1);
   await eventually(() => bot.provider.calls[0]?.aborted);
   await eventually(() => statusOf(fake, thread) === 'active');
 });
 test('Stop for an answer that nobody generates any more takes the status away', async () => {
   const { fake } = await runDirect();
   const thread = fake.say('why?', { channel: DIRECT });
-  await shows(fake, thread, WHOLE);
+  await shows(fake, DIRECT, thread, WHOLE);
   await eventually(() => statusOf(fake, thread) === 'active');
   // An earlier run left this status.
   fake.sessions.set(`${DIRECT} ${thread}`, { status: 'processing' });
@@ -135,9 +112,8 @@ test.each(['by a conversation that is opened', 'by a question'])(
     if (by.includes('opened')) await openMessages(fake);
     const threads = [1, 2].map((n) => fake.say(`question ${n}`, { channel: DIRECT }));
     for (const thread of threads) {
-      expect(shownText(await shows(fake, thread, WHOLE))).toContain(
-        'Hello from the fake provider.',
-      );
+      const [answer] = await shows(fake, DIRECT, thread, WHOLE);
+      expect(shownText(answer ?? { text: '' })).toContain('Hello from the fake provider.');
     }
     expect(fake.prompts.size).toBe(0);
     expect(fake.calls.filter(({ method }) => method === 'chat.startStream')).toEqual([]);
@@ -152,15 +128,15 @@ test('answers have our own Stop where Slack’s would have no effect', async () 
   bot.provider.answerWith(['one ', 'two ']);
   bot.provider.failWith({ kind: 'stall', afterChunks: 2 });
   const thread = fake.say('count', { channel: DIRECT });
-  const growing = await shows(fake, thread, ['Stop']);
+  const [growing] = await shows(fake, DIRECT, thread, ['Stop']);
   expect(statusOf(fake, thread)).toBe('active');
-  await fake.press('Stop', { channel: DIRECT, ts: growing.ts });
-  await shows(fake, thread, ['Try again']);
+  await fake.press('Stop', { channel: DIRECT, ts: growing?.ts });
+  await shows(fake, DIRECT, thread, ['Try again']);
 });
 
 test('a channel shows no status and no suggestions', async () => {
   const { fake } = await runDirect();
   const thread = fake.mention('why?');
-  await shows(fake, thread, WHOLE, CHANNEL);
+  await shows(fake, CHANNEL, thread, WHOLE);
   expect(fake.sessions.size).toBe(0);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake, USER } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
+import { runSlack } from '../../helpers/slack/running-slack.ts';
 
 /** The replies of a thread once the last of them has its footer. */
 async function answered(fake: SlackFake, channel: string, thread: string, replies = 1) {
@@ -22,21 +22,19 @@ async function threadOfAsk(fake: SlackFake, channel = CHANNEL): Promise<string> 
   return (await eventually(() => fake.messages(channel).at(-1))).ts;
 }
 
-describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
-  test('/ask is acknowledged, shown as a message and answered in its thread', async () => {
-    const { fake, bot } = await runSlack({ mode });
-    bot.provider.answerWith('Light is **scattered**.', { chunkMs: 5 });
-    const release = bot.provider.holdChunks();
-    const ack = await fake.slash('/ask', 'why is the sky blue?');
-    expect(ack.ms).toBeDefined();
-    release();
-    const thread = await threadOfAsk(fake);
-    const [answer = ''] = await answered(fake, CHANNEL, thread);
-    expect(fake.messages(CHANNEL).map(shownText)).toEqual(['ada asks\nwhy is the sky blue?']);
-    expect(answer).toMatch(/^Light is \*\*scattered\*\*\.\n\S/);
-    expect(fake.unhandled).toEqual([]);
-    expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
-  });
+test('over HTTP /ask is acknowledged, shown as a message and answered in its thread', async () => {
+  const { fake, bot } = await runSlack({ mode: 'http' });
+  bot.provider.answerWith('Light is **scattered**.', { chunkMs: 5 });
+  const release = bot.provider.holdChunks();
+  const ack = await fake.slash('/ask', 'why is the sky blue?');
+  expect(ack.ms).toBeDefined();
+  release();
+  const thread = await threadOfAsk(fake);
+  const [answer = ''] = await answered(fake, CHANNEL, thread);
+  expect(fake.messages(CHANNEL).map(shownText)).toEqual(['ada asks\nwhy is the sky blue?']);
+  expect(answer).toMatch(/^Light is \*\*scattered\*\*\.\n\S/);
+  expect(fake.unhandled).toEqual([]);
+  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
 });
 
 test('a mention is one question, whichever of its two events comes first', async () => {
@@ -63,22 +61,6 @@ test('a direct message is a question, and runs a command when it begins with one
       .some((text) => text.includes('/monitor add')),
   );
 });
-test('what the model says pings nobody, however it is cut into pieces', async () => {
-  const { fake, bot } = await runSlack();
-  bot.provider.answerWith(['Hi <', '!chan', 'nel> and <@U', '00ADA> <https://a.example|a>'], {
-    chunkMs: 20,
-  });
-  await fake.slash('/ask', 'greet <!here>');
-  await answered(fake, CHANNEL, await threadOfAsk(fake));
-  const sent = fake.calls
-    .filter(({ method }) => method.startsWith('chat.'))
-    .map(({ args }) =>
-      JSON.stringify([args.text, args.blocks]).replace(/"type":"rich_text.*?(?=\]\})/g, ''),
-    );
-  for (const json of sent) expect(json).not.toMatch(/<[!@#]/);
-  expect(sent.at(-1)).toContain('<https://a.example|a>');
-});
-
 test('a private answer is shown to the asker only, also where the bot is no member', async () => {
   const { fake, bot } = await runSlack();
   fake.addChannel({ id: 'C00ELSEWHERE', member: false });
@@ -131,18 +113,6 @@ test('a slash command of another kind is acknowledged with a sentence', async ()
 });
 
 describe('when Slack has trouble', () => {
-  test('a limited channel waits and loses nothing, and no other channel waits for it', async () => {
-    const { fake } = await runSlack();
-    fake.addChannel({ id: 'C00OTHER' });
-    fake.fail('chat.postMessage', { kind: 'limited', retryAfterSeconds: 5 }, { channel: CHANNEL });
-    await fake.slash('/ask', 'in the limited channel');
-    await eventually(() => fake.calls.some(({ outcome }) => outcome === '429'));
-    await fake.slash('/ask', 'in the other', { channel: 'C00OTHER' });
-    await answered(fake, 'C00OTHER', await threadOfAsk(fake, 'C00OTHER'));
-    expect(fake.messages(CHANNEL)).toEqual([]);
-    await answered(fake, CHANNEL, await threadOfAsk(fake));
-  });
-
   test.each([
     ['a 500', { kind: 'status', status: 500, stored: true }],
     ['a lost connection', { kind: 'drop', stored: true }],
@@ -168,14 +138,6 @@ describe('when Slack has trouble', () => {
     await fake.slash('/ask', 'once at least');
     await answered(fake, CHANNEL, await threadOfAsk(fake));
     expect(fake.messages(CHANNEL)).toHaveLength(1);
-  });
-
-  test('the end of an answer is shown in the end', async () => {
-    const { fake } = await runSlack();
-    fake.fail('chat.update', { kind: 'status', status: 500 }, { times: 2 });
-    await fake.slash('/ask', 'anything');
-    const [answer] = await answered(fake, CHANNEL, await threadOfAsk(fake));
-    expect(answer).toContain('Hello from the fake provider.');
   });
 
   test('an answer whose message was deleted stops the model', async () => {

@@ -12,9 +12,9 @@ import { openTestStore } from '../../helpers/test-store.ts';
 const ADA = 'U00ADA';
 
 /** Slack on a folder, with what is kept of ratings once it has stopped. */
-async function start(options: Parameters<typeof runSlack>[0] = {}) {
+async function start() {
   const folder = await temporaryFolder();
-  const running = await runSlack({ ...options, bot: { ...options.bot, folder } });
+  const running = await runSlack({ bot: { folder } });
   async function exported() {
     await running.slack.stop();
     await running.bot.stop();
@@ -112,4 +112,22 @@ test('a form that nobody of ours opened rates nothing', async () => {
     view: { ...view, id: 'V2', private_metadata: deep },
   });
   expect(await exported()).toEqual([]);
+});
+
+test('the two thumbs are Slack’s own, beside the other buttons', async () => {
+  const { fake } = await start();
+  const answer = await ask(fake);
+  expect(labelsOf(answer)).toEqual(['Regenerate', '👍', '👎']);
+  const blocks = answer.blocks as Array<{ type: string; elements: object[] }>;
+  expect(blocks.map(({ type }) => type).slice(-2)).toEqual(['actions', 'context_actions']);
+  // Slack requires another id with each edit, and creates one if there is none.
+  expect(blocks.at(-1)).not.toHaveProperty('block_id');
+  expect(blocks.at(-1)?.elements).toMatchObject([
+    {
+      type: 'feedback_buttons',
+      positive_button: { text: { text: '👍' }, accessibility_label: 'Good answer' },
+      negative_button: { text: { text: '👎' }, accessibility_label: 'Bad answer' },
+    },
+  ]);
+  expect(fake.unhandled).toEqual([]);
 });

@@ -37,7 +37,7 @@ const DEPOT: AnswerStep = { id: '4', what: 'Depot <!channel> *b*', state: 'done'
 
 /** The bot in a workspace, whose answers look up what a test says. */
 async function startProcess(fake: SlackFake) {
-  const { slack, lines } = await makeSlack({ fake });
+  const { slack, lines } = await makeSlack({ fake, drainMs: 100 });
   const { bot, provider } = await startTestBot({ settings: RESTING });
   provider.answerWith('It is up.');
   const { bot: looking, look, goOn } = lookingUp(bot);

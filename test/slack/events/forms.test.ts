@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
+import { runSlack } from '../../helpers/slack/running-slack.ts';
 
 /** Types `/monitor add` with nothing after it. */
 async function openForm(fake: SlackFake) {
@@ -12,24 +12,22 @@ async function openForm(fake: SlackFake) {
 
 const inputs = (fake: SlackFake) => fake.form()?.view.blocks.map(({ block_id }) => block_id);
 
-describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
-  test('“/monitor add” alone opens a form, and what is filled in is a monitor', async () => {
-    const { fake, bot } = await runSlack({ mode });
-    const { view } = await openForm(fake);
-    expect(view.title.text).toBe('Add a monitor');
-    expect(inputs(fake)).toEqual(['type', 'target', 'name', 'interval', 'json']);
-    await fake.submit({ target: 'https://shop.example', name: 'Shop', interval: '30' });
-    expect(fake.form()).toBeUndefined();
-    const [message] = await eventually(() => {
-      const shown = fake.messages(CHANNEL);
-      return shown.length > 0 && shown;
-    });
-    expect(message && shownText(message)).toContain('Now watching Shop');
-    expect(bot.service.monitors).toMatchObject([
-      { name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
-    ]);
-    expect(fake.unhandled).toEqual([]);
+test('over HTTP “/monitor add” alone opens a form, and what is filled in is a monitor', async () => {
+  const { fake, bot } = await runSlack({ mode: 'http' });
+  const { view } = await openForm(fake);
+  expect(view.title.text).toBe('Add a monitor');
+  expect(inputs(fake)).toEqual(['type', 'target', 'name', 'interval', 'json']);
+  await fake.submit({ target: 'https://shop.example', name: 'Shop', interval: '30' });
+  expect(fake.form()).toBeUndefined();
+  const [message] = await eventually(() => {
+    const shown = fake.messages(CHANNEL);
+    return shown.length > 0 && shown;
   });
+  expect(message && shownText(message)).toContain('Now watching Shop');
+  expect(bot.service.monitors).toMatchObject([
+    { name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
+  ]);
+  expect(fake.unhandled).toEqual([]);
 });
 
 test('the inputs go with the kind of check, and what was typed stays', async () => {

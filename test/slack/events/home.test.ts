@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
+import { runSlack } from '../../helpers/slack/running-slack.ts';
 
 const ADA = 'U00ADA';
 const GRACE = 'U00GRACE';
@@ -40,40 +40,38 @@ async function homeShows(fake: SlackFake, user: string, text: string | RegExp) {
 const publications = (fake: SlackFake) =>
   fake.calls.filter(({ method }) => method === 'views.publish');
 
-describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
-  test('an empty home tells how to begin, and the tab of messages shows none', async () => {
-    const { fake } = await run({ mode });
-    await fake.home.open({ tab: 'messages' });
-    const shown = await openHome(fake, ADA, 'No monitors yet');
-    expect(shown).toContain('/ask why is the sky blue?');
-    expect(shown).toContain('/monitor add https://example.com');
-    expect(fake.home.labels()).toEqual([]);
-    expect(publications(fake)).toHaveLength(1);
-    expect(fake.unhandled).toEqual([]);
-  });
+test('an empty home tells how to begin, and the tab of messages shows none', async () => {
+  const { fake } = await run();
+  await fake.home.open({ tab: 'messages' });
+  const shown = await openHome(fake, ADA, 'No monitors yet');
+  expect(shown).toContain('/ask why is the sky blue?');
+  expect(shown).toContain('/monitor add https://example.com');
+  expect(fake.home.labels()).toEqual([]);
+  expect(publications(fake)).toHaveLength(1);
+  expect(fake.unhandled).toEqual([]);
+});
 
-  test('a change from the home shows there, in the channel and wherever one asks', async () => {
-    const { fake } = await run({ mode });
-    await speakIn(fake, GRACE);
-    await openHome(fake, GRACE, 'test-model (default)');
-    await fake.home.press('Change model', { user: GRACE });
-    const form = await eventually(() => fake.form());
-    expect(shownText({ text: '', blocks: form.view.blocks })).toContain(`#${CHANNEL}`);
-    expect(form.values.get('model')).toBe('default');
-    await fake.submit({ model: 'test-vision' });
-    const shown = await homeShows(fake, GRACE, 'Model: test-vision');
-    expect(shown).toContain('test-vision answers here from now on');
-    const [message] = await eventually(() => {
-      const messages = fake.messages(CHANNEL);
-      return messages.length > 0 && messages;
-    });
-    expect(message && shownText(message)).toContain('Changed by grace');
-    await fake.slash('/askwatch', 'model');
-    await eventually(() =>
-      fake.whispers(CHANNEL).some((text) => text.includes('test-vision answers here')),
-    );
-    expect(fake.unhandled).toEqual([]);
+test('a change from the home shows there, in the channel and wherever one asks', async () => {
+  const { fake } = await run({ mode: 'http' });
+  await speakIn(fake, GRACE);
+  await openHome(fake, GRACE, 'test-model (default)');
+  await fake.home.press('Change model', { user: GRACE });
+  const form = await eventually(() => fake.form());
+  expect(shownText({ text: '', blocks: form.view.blocks })).toContain(`#${CHANNEL}`);
+  expect(form.values.get('model')).toBe('default');
+  await fake.submit({ model: 'test-vision' });
+  const shown = await homeShows(fake, GRACE, 'Model: test-vision');
+  expect(shown).toContain('test-vision answers here from now on');
+  const [message] = await eventually(() => {
+    const messages = fake.messages(CHANNEL);
+    return messages.length > 0 && messages;
   });
+  expect(message && shownText(message)).toContain('Changed by grace');
+  await fake.slash('/askwatch', 'model');
+  await eventually(() =>
+    fake.whispers(CHANNEL).some((text) => text.includes('test-vision answers here')),
+  );
+  expect(fake.unhandled).toEqual([]);
 });
 test('500 monitors of which 60 are down, and many channels, fit into one home', async () => {
   const { fake, bot } = await run();

@@ -233,3 +233,20 @@ test("moments that a text, a fact or a cell names are drawn by the reader's cloc
   ]);
   expect(blocksProblem(blocks)).toBeUndefined();
 });
+
+test('the fake takes Slack’s own buttons within their limits', () => {
+  const button = (text: string, value: string) => ({ text: { type: 'plain_text', text }, value });
+  const block = (good: object, bad = button('👎', 'b')) => [
+    {
+      type: 'context_actions',
+      elements: [
+        { type: 'feedback_buttons', action_id: 'a', positive_button: good, negative_button: bad },
+      ],
+    },
+  ];
+  expect(blocksProblem(block(button('👍', 'a'.repeat(2_000))))).toBeUndefined();
+  expect(blocksProblem(block(button('👍', 'a'.repeat(2_001))))).toBe('invalid_blocks');
+  expect(blocksProblem(block(button('👍'.repeat(40), 'a')))).toBe('invalid_blocks');
+  expect(blocksProblem(block(button('👍', 'a'), button('', 'b')))).toBe('invalid_blocks');
+  expect(blocksProblem([{ type: 'context_actions', elements: [] }])).toBe('invalid_blocks');
+});

@@ -1,13 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createAuthentication } from '../../src/http/authentication.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { runningServer } from '../helpers/http/running-server.ts';
+import type { AtEnd } from '../helpers/temporary-folder.ts';
 import { openTestStore } from '../helpers/test-store.ts';
 
-async function guarded(options: { trustedProxies?: readonly string[] } = {}) {
+async function guarded(
+  options: { trustedProxies?: readonly string[] } = {},
+  atEnd: AtEnd = onTestFinished,
+) {
   const store = await openTestStore();
-  onTestFinished(() => store.close());
+  atEnd(() => store.close());
   const keys = await openKeys(store, 'monitoring');
   const mine = await keys.create('mine');
   const other = await keys.create('other');
@@ -15,14 +19,24 @@ async function guarded(options: { trustedProxies?: readonly string[] } = {}) {
   await keys.revoke(revoked.id);
   const both = createAuthentication(keys, { acceptApiKeyHeader: true });
   const bearerOnly = createAuthentication(keys, { acceptApiKeyHeader: false });
-  const running = await runningServer(({ server }) => {
-    server.get('/both', async (request) => both(request).name);
-    server.get('/bearer', async (request) => bearerOnly(request).name);
-  }, options);
+  const running = await runningServer(
+    ({ server }) => {
+      server.get('/both', async (request) => both(request).name);
+      server.get('/bearer', async (request) => bearerOnly(request).name);
+    },
+    options,
+    atEnd,
+  );
   return { ...running, mine: mine.key, other: other.key, revoked: revoked.key };
 }
 
 type Keys = Awaited<ReturnType<typeof guarded>>;
+
+/** The table's server. More refusals than it has rows would be limited. */
+let server: Keys;
+beforeAll(async () => {
+  server = await guarded({}, afterAll);
+});
 
 test.each<[string, string, (keys: Keys) => Record<string, string>, string]>([
   ['/both', 'nothing', () => ({}), 'missing_api_key'],
@@ -80,7 +94,6 @@ test.each<[string, string, (keys: Keys) => Record<string, string>, string]>([
   ['/bearer', 'a bearer key', ({ mine }) => ({ authorization: `Bearer ${mine}` }), 'mine'],
   ['/bearer', 'X-API-Key', ({ mine }) => ({ 'x-api-key': mine }), 'missing_api_key'],
 ])('%s with %s', async (path, _what, headersOf, outcome) => {
-  const server = await guarded();
   const answer = await server.ask(path, { headers: headersOf(server) });
   if (outcome === 'mine') {
     expect(answer).toMatchObject({ status: 200, text: 'mine' });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ChatRequest } from '../../src/contracts/gateway.ts';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
@@ -27,6 +27,11 @@ const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const monitor = { name: 'Shop', target: 'https://example.com', check_type: 'HTTP' };
 
 describe('the error body', () => {
+  let running: Awaited<ReturnType<typeof runningServer>>;
+  beforeAll(async () => {
+    running = await runningServer(addContractRoutes, {}, afterAll);
+  });
+
   test.each<[string, RequestInit, number, string, string | null, RegExp]>([
     ['/chat', post('{"model":'), 400, 'invalid_json', null, /not valid JSON/],
     ['/chat', post('{"__proto__":{"x":1}}'), 400, 'invalid_json', null, /not valid JSON/],
@@ -77,8 +82,7 @@ describe('the error body', () => {
     ['/%zz', {}, 400, 'invalid_value', null, /not a valid url/],
     [`/things/${'x'.repeat(501)}`, {}, 414, 'invalid_value', null, /./],
   ])('of %s %j is %i %s about %s', async (path, init, status, code, param, message) => {
-    const { ask } = await runningServer(addContractRoutes);
-    const answer = await ask(path, init);
+    const answer = await running.ask(path, init);
     expect(answer.body).toEqual({
       error: {
         message: expect.stringMatching(message),

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type AddressFor, createPublicAddress } from '../../src/http/public-address.ts';
 import { createTrustedProxies, isProxyNetwork } from '../../src/http/trusted-proxies.ts';
 import { runningServer } from '../helpers/http/running-server.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
+import type { AtEnd } from '../helpers/temporary-folder.ts';
 
 const PROXIES = ['127.0.0.1/32', '10.0.0.0/8', 'fd00::/64'];
 
 /** A server that tells who asks: by a route of Fastify, and by one that goes past it. */
-async function telling(trustedProxies: readonly string[] = []) {
+async function telling(trustedProxies: readonly string[] = [], atEnd: AtEnd = onTestFinished) {
   const addressFor: AddressFor = createPublicAddress({
     ...{ publicUrl: undefined, isOpen: false, listening: () => 'http://127.0.0.1:3000' },
   });
@@ -25,6 +26,7 @@ async function telling(trustedProxies: readonly string[] = []) {
       });
     },
     { trustedProxies },
+    atEnd,
   );
   return {
     ...running,
@@ -43,6 +45,11 @@ async function telling(trustedProxies: readonly string[] = []) {
 }
 
 const LONG = 'x'.repeat(10_000);
+
+let behindProxies: Awaited<ReturnType<typeof telling>>;
+beforeAll(async () => {
+  behindProxies = await telling(PROXIES, afterAll);
+});
 
 describe('the address of who asks', () => {
   test.each([
@@ -81,7 +88,7 @@ describe('the address of who asks', () => {
     [[`192.0.2.7${', 10.0.0.5'.repeat(1_000)}`], '10.0.0.5'],
     [[',192.0.2.7'.repeat(1_000)], '192.0.2.7'],
   ])('from a trusted proxy that says %j is %s', async (said, address) => {
-    const { askedBy, lines } = await telling(PROXIES);
+    const { askedBy, lines } = behindProxies;
     const headers = said.map((one) => `X-Forwarded-For: ${one}`);
     expect((await askedBy(headers))?.ip).toBe(address);
     expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
@@ -132,7 +139,7 @@ test.each([
   // The proxy has left the name as it was.
   [[], 'https://x'],
 ])('a trusted proxy that says %j is believed: addresses begin with %s', async (said, address) => {
-  const { askedBy } = await telling(PROXIES);
+  const { askedBy } = behindProxies;
   const proto = said.some((one) => one.startsWith('Proto')) ? [] : ['X-Forwarded-Proto: https'];
   const headers = [...proto, ...said.map((one) => `X-Forwarded-${one}`)];
   expect((await askedBy(headers))?.address).toBe(address);

@@ -1,6 +1,7 @@
 import { MessageFlags } from 'discord.js';
 import { describe, expect, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
+import type { FakeChannel, FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
 import { type StartOptions, startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -71,47 +72,68 @@ describe('/ask in a channel', () => {
 });
 
 describe('going on in a thread', () => {
-  test('a reply to the answer continues it, without the privileged intent', async () => {
-    const { discord, answered, lastAsked } = await start();
-    const asked = discord.slash('ask', { question: 'First' });
-    const id = await eventually(() => asked.reply?.content && asked.reply.id);
-    await answered(id);
-    const channel = await discord.thread(id);
-    const [answer] = discord.channel(id);
-    discord.say('Second', { channel, replyTo: answer });
-    await eventually(() => discord.channel(id).length === 3);
-    await answered(id);
-    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
-  });
+  type Started = Awaited<ReturnType<typeof start>>;
+  type Asked = { channel: FakeChannel; question: FakeMessage };
 
-  test('/ask in the thread continues it there', async () => {
-    const { discord, answered, textsIn, lastAsked } = await start();
+  test.each<[string, (world: Started['discord'], asked: Asked) => void, boolean?]>([
+    [
+      'a reply to the answer',
+      (discord, { channel }) => {
+        discord.say('Second', { channel, replyTo: discord.channel(channel.id)[0] });
+      },
+    ],
+    [
+      '/ask in the thread',
+      (discord, { channel }) => {
+        discord.slash('ask', { question: 'Second' }, { channel });
+      },
+    ],
+    [
+      'a mention in reply to the question',
+      (discord, { question }) => {
+        discord.say('Second', { mention: true, replyTo: question });
+      },
+    ],
+    [
+      'with the privileged intent, a message of a person',
+      (discord, { channel }) => {
+        discord.say('Beep', { channel, user: discord.addUser('robot', true) });
+        discord.say('Second', { channel });
+      },
+      true,
+    ],
+  ])('%s continues the thread', async (_what, goOn, messageContent = false) => {
+    const { discord, answered, lastAsked, provider } = await start({
+      platform: { messageContent },
+    });
     const asked = discord.slash('ask', { question: 'First' });
-    const id = await eventually(() => asked.reply?.content && asked.reply.id);
-    await answered(id);
-    const channel = await discord.thread(id);
-    discord.slash('ask', { question: 'Second' }, { channel });
-    await eventually(() => textsIn(id).length === 3);
-    const texts = await answered(id);
-    expect(texts[1]).toBe('**Alice** asked: Second');
+    const question = await eventually(() => asked.reply?.content && asked.reply);
+    await answered(question.id);
+    const before = discord.channel(question.id).length;
+    goOn(discord, { question, channel: await discord.thread(question.id) });
+    await eventually(
+      () => provider.calls.length === 2 && discord.channel(question.id).length > before + 1,
+    );
+    await answered(question.id);
     expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
     expect(discord.threads()).toHaveLength(1);
   });
 
-  test('every message of a person continues it with the privileged intent', async () => {
-    const { discord, answered, provider, lastAsked } = await start({
-      platform: { messageContent: true },
-    });
-    const asked = discord.slash('ask', { question: 'First' });
-    const id = await eventually(() => asked.reply?.content && asked.reply.id);
-    await answered(id);
-    const channel = await discord.thread(id);
-    discord.say('Beep', { channel, user: discord.addUser('robot', true) });
+  test('alone with the bot, every message and /ask belong to one conversation', async () => {
+    const { discord, answered, lastAsked, textsIn } = await start();
+    const channel = discord.directChannel(discord.alice);
+    discord.say('First', { channel });
+    await eventually(() => textsIn(channel.id).length === 2);
+    await answered(channel.id);
     discord.say('Second', { channel });
-    await eventually(() => discord.channel(id).length === 4);
-    await answered(id);
-    expect(provider.calls).toHaveLength(2);
+    await eventually(() => textsIn(channel.id).length === 4);
+    await answered(channel.id);
     expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    discord.slash('ask', { question: 'Third' }, { channel });
+    await eventually(() => textsIn(channel.id).length === 6);
+    const texts = await answered(channel.id);
+    expect(texts[4]).toBe('**Alice** asked: Third');
+    expect(texts[5]).toMatch(/^Hello/);
   });
 
   test('a thread that was archived when the bot connected is still known', async () => {
@@ -152,19 +174,6 @@ describe('a mention in a channel', () => {
     expect(JSON.stringify(help.embeds)).toContain('/ask');
   });
 
-  test('a mention in reply to a question continues its thread', async () => {
-    const { discord, answered, lastAsked, textsIn } = await start();
-    const asked = discord.slash('ask', { question: 'First' });
-    const question = await eventually(() => asked.reply?.content && asked.reply);
-    await answered(question.id);
-    discord.say('Second', { mention: true, replyTo: question });
-    await eventually(() => textsIn(question.id).length === 3);
-    const texts = await answered(question.id);
-    expect(texts[1]).toBe('**Alice** asked: Second');
-    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
-    expect(discord.threads()).toHaveLength(1);
-  });
-
   test('a mention is answered in a channel without threads', async () => {
     const { discord, answered } = await start();
     const channel = discord.addChannel({ type: 2, name: 'voice' });
@@ -200,30 +209,6 @@ describe('without the permission to open threads', () => {
     await eventually(() => discord.channel(discord.general.id).length === 4);
     await answered(discord.general.id);
     expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
-  });
-});
-
-describe('alone with the bot', () => {
-  test('every message is a question of one conversation', async () => {
-    const { discord, answered, lastAsked, textsIn } = await start();
-    const channel = discord.directChannel(discord.alice);
-    discord.say('First', { channel });
-    await eventually(() => textsIn(channel.id).length === 2);
-    await answered(channel.id);
-    discord.say('Second', { channel });
-    await eventually(() => textsIn(channel.id).length === 4);
-    await answered(channel.id);
-    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
-  });
-
-  test('/ask is answered in place', async () => {
-    const { discord, answered } = await start();
-    const channel = discord.directChannel(discord.alice);
-    discord.slash('ask', { question: 'First' }, { channel });
-    await eventually(() => discord.channel(channel.id).length === 2);
-    const texts = await answered(channel.id);
-    expect(texts[0]).toBe('**Alice** asked: First');
-    expect(texts[1]).toMatch(/^Hello/);
   });
 });
 

@@ -3,17 +3,19 @@ import { text as textOf } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { createServer, type ServerKit } from '../../../src/http/server.ts';
 import { recordingLog } from '../recording-log.ts';
+import type { AtEnd } from '../temporary-folder.ts';
 
-/** A server of the kit with the routes of a test, listening on loopback until the test has finished. */
+/** A server of the kit with the routes of a test, listening on loopback until the test has finished, or as `atEnd` says. */
 export async function runningServer(
   addRoutes: (kit: ServerKit) => void = () => {},
   options: { trustedProxies?: readonly string[]; openFiles?: number } = {},
+  atEnd: AtEnd = onTestFinished,
 ) {
   const { log, lines } = recordingLog();
   const kit = await createServer({ log, version: '9.8.7', ...options });
   addRoutes(kit);
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => kit.close());
+  atEnd(() => kit.close());
   const ask = async (path: string, init?: RequestInit) => {
     const answer = await fetch(url + path, init);
     const text = await answer.text();

@@ -1,19 +1,29 @@
 import { describe, expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
-import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import {
-  answered,
-  goesOn,
-  inMidAnswer,
-  opensAgain,
-  stopsTheModel,
-  whisper,
-} from '../../helpers/slack/fault-runs.ts';
 import { type Mode, type RunningSlack, runSlack } from '../../helpers/slack/running-slack.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const OTHER = 'C00OTHER';
+const LONG = Array(4_000).fill('word ');
+
+/** The answer in a channel with one question, once it is whole. */
+const answered = (fake: SlackFake, channel = CHANNEL, at = 1) =>
+  eventually(() => {
+    const answer = fake.channel(channel).messages[at];
+    return answer && !/Thinking…|Writing…/.test(shownText(answer)) && answer;
+  });
+
+/** An answer that is being written, with some text of it there. */
+async function inMidAnswer() {
+  const running = await runSlack();
+  running.bot.provider.answerWith(LONG, { chunkMs: 25 });
+  await running.fake.slash('/ask', 'tell me all');
+  const answer = await eventually(() => running.fake.channel(CHANNEL).messages[1]);
+  await eventually(() => answer.edits > 0);
+  return { ...running, answer };
+}
 
 describe('what ends an answer on the way stops the model and tells the person what to do', () => {
   test.each<[string, (running: RunningSlack) => void, RegExp]>([
@@ -31,7 +41,12 @@ describe('what ends an answer on the way stops the model and tells the person wh
       },
       /message was deleted/,
     ],
-  ])('%s', stopsTheModel);
+  ])('%s', async (_what, change, sentence) => {
+    const { bot, ...running } = await inMidAnswer();
+    change(running);
+    await eventually(() => bot.provider.calls[0]?.aborted);
+    expect(await eventually(() => running.fake.whispers(CHANNEL).at(-1))).toMatch(sentence);
+  });
 
   test('a token that is revoked ends the program, with a sentence', async () => {
     const { fake, fatal } = await inMidAnswer();
@@ -53,7 +68,7 @@ test('a storm of limits over every method loses nothing and doubles nothing', as
   expect(shownText(await answered(fake))).toContain('Hello from the fake provider.');
   // A form that Slack does not show is answered in words.
   await fake.slash('/monitor', 'add');
-  expect(await whisper(fake)).toContain('target');
+  expect(await eventually(() => fake.whispers(CHANNEL).at(-1))).toContain('target');
   fake.mention('/askwatch help');
   await eventually(() => fake.whispers(CHANNEL).length + fake.messages(CHANNEL).length >= 4);
   expect(fake.channel(CHANNEL).messages.filter(({ bot_id }) => bot_id)).toHaveLength(2);
@@ -76,7 +91,16 @@ test('a post that hangs and was stored is found, and an edit that hangs is done 
 
 describe('a connection', () => {
   test('a connection that Slack ends is opened again in mid-answer', async () => {
-    await opensAgain('refresh_requested');
+    const { fake, fatal, answer } = await inMidAnswer();
+    fake.disconnect();
+    await eventually(
+      () => fake.calls.filter(({ method }) => method === 'apps.connections.open').length === 2,
+    );
+    const ts = fake.mention('another question');
+    await eventually(() => fake.thread(CHANNEL, ts).length === 1);
+    const { edits } = answer;
+    await eventually(() => answer.edits > edits);
+    expect(fatal).toEqual([]);
   });
 
   test('a connection cut in mid-answer delays nothing', async () => {
@@ -91,8 +115,13 @@ describe('a connection', () => {
   });
 
   test.each(['null', 'no JSON', '{"type":"interactive","envelope_id":"e","payload":null}'])(
-    'over which %s comes goes on',
-    goesOn,
+    'a connection still works after the frame %s',
+    async (frame) => {
+      const { fake } = await runSlack();
+      fake.frame(frame);
+      await fake.slash('/ask', 'are you there?');
+      await answered(fake);
+    },
   );
 });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import type { DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 
 const card: Card = {
   tone: 'bad',
@@ -11,9 +10,7 @@ const card: Card = {
 };
 
 async function start(options: Parameters<typeof startDiscord>[0] = {}) {
-  const discord = await startDiscord(options);
-  const { bot } = await startTestBot();
-  const { platform } = await startPlatform(discord, bot);
+  const { discord, platform } = await runDiscord({ fake: options });
   const channel = discord.general.id;
   const post = (id: string, attempted = false) => platform.post({ channel, card, id, attempted });
   return { discord, platform, channel, post };

@@ -4,6 +4,7 @@ import type { Card } from '../../../src/bot/shared/card.ts';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -13,9 +14,7 @@ const SHOWN = '🟢 Shop recovered after 5 minutes';
 
 /** A channel with an alert, and the line that is to be said under it. */
 async function startWithCard(options: Parameters<typeof startDiscord>[0] = {}) {
-  const discord = await startDiscord(options);
-  const { bot } = await startTestBot();
-  const { platform } = await startPlatform(discord, bot);
+  const { discord, platform } = await runDiscord({ fake: options });
   const channel = discord.general.id;
   const posted = await platform.post({ channel, card: ALERT, id: 'a1', attempted: false });
   const line = { channel, posted, card: OVER, id: 'a1/end', attempted: false };

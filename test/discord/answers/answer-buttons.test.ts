@@ -2,8 +2,8 @@ import { ChannelType } from 'discord.js';
 import { expect, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel, FakeMessage } from '../../fakes/discord/state.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import type { TestBotOptions } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const WHOLE = ['Regenerate', '👍', '👎'];
@@ -13,9 +13,8 @@ const labelsOf = ({ components }: FakeMessage) =>
 const isWhole = ({ content }: FakeMessage) => content.includes('-# test-model');
 
 async function start(options: TestBotOptions = {}) {
-  const discord = await startDiscord();
-  const running = await startTestBot(options);
-  const started = await startPlatform(discord, running.bot);
+  const running = await runDiscord({ bot: options });
+  const { discord } = running;
   /** The messages of a channel or thread once it has so many and the last one is a whole answer. */
   const answered = (channel: string, count: number) =>
     eventually(() => {
@@ -24,9 +23,7 @@ async function start(options: TestBotOptions = {}) {
       return messages.length === count && last && isWhole(last) && { all: messages, last };
     });
   return {
-    discord,
     ...running,
-    ...started,
     answered,
     /** The last prompt without the system message. */
     told() {
@@ -86,8 +83,10 @@ test('an answer about an alert that is posted into a thread is made anew there',
   const parent_id = discord.general.id;
   const channel = discord.addChannel({ type: ChannelType.PublicThread, parent_id, name: 'ops' });
   const alertPlaces = [{ platform: 'discord' as const, channel: channel.id }];
-  const { bot, service, provider } = await startTestBot({ settings: { alertPlaces } });
-  const { platform } = await startPlatform(discord, bot);
+  const { bot, service, provider, platform } = await runDiscord({
+    discord,
+    bot: { settings: { alertPlaces } },
+  });
   await bot.start([platform]);
   const shop = service.add({ name: 'Shop' });
   const asked = service.requests.length;

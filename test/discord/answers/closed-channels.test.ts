@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../fakes/discord/state.ts';
 import { closeAndOpen } from '../../helpers/alert-story.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const threadIn = (discord: DiscordFake): FakeChannel =>
@@ -44,9 +43,7 @@ test.each<Closing>([
     open: (_discord, thread) => lock(thread, false),
   },
 ])('a channel $name is told once it is open what it missed and is still on', async (given) => {
-  const discord = await startDiscord({ limit: false });
-  const { bot } = await startTestBot();
-  const { platform } = await startPlatform(discord, bot);
+  const { discord, platform } = await runDiscord({ fake: { limit: false } });
   const channel = given.channelOf?.(discord) ?? discord.general;
   const before = discord.requests.length;
   await closeAndOpen(platform, channel.id, {
@@ -101,8 +98,12 @@ test.each<Closing & { event: string }>([
     const discord = await startDiscord();
     const channel = given.channelOf?.(discord) ?? discord.general;
     const alertPlaces = [{ platform: 'discord' as const, channel: channel.id }];
-    const { bot, service, lines } = await startTestBot({ settings: { alertPlaces } });
-    const { platform } = await startPlatform(discord, bot);
+    const {
+      bot,
+      service,
+      botLines: lines,
+      platform,
+    } = await runDiscord({ discord, bot: { settings: { alertPlaces } } });
     await bot.start([platform]);
     const shop = service.add({ name: 'Shop' });
     const polls = service.requests.length;

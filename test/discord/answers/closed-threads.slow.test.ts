@@ -2,6 +2,7 @@ import { MessageFlags } from 'discord.js';
 import { describe, expect, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -72,9 +73,7 @@ describe('an answer that nobody can see any more is stopped', () => {
   });
 
   test('an answer that has not begun when its thread is gone', async () => {
-    const discord = await startDiscord();
-    const { bot, provider } = await startTestBot();
-    await startPlatform(discord, bot);
+    const { discord, provider } = await runDiscord();
     provider.holdChunks();
     const gone = { message: 'Unknown Channel', code: 10_003 };
     discord.fail({ path: /\/typing$/, status: 404, body: gone, times: 100 });
@@ -86,9 +85,7 @@ describe('an answer that nobody can see any more is stopped', () => {
 });
 
 test('an alert in a thread that was archived meanwhile shows its end there', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { platform } = await startPlatform(discord, bot);
+  const { discord, platform } = await runDiscord();
   const thread = discord.openThread(discord.say('Alerts go here'));
   const down = { tone: 'bad' as const, title: 'Shop is down', parts: [] };
   const posted = await platform.post({ channel: thread.id, card: down, id: 'a', attempted: false });

@@ -4,6 +4,7 @@ import { deletedBy } from '../../../src/discord/answers/deletions.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -85,9 +86,7 @@ describe('an answer of which nothing new comes ends at once', () => {
 });
 
 test('a private answer ends with its channel', async () => {
-  const discord = await startDiscord();
-  const { bot, provider } = await startTestBot(PATIENT);
-  const { fatal } = await startPlatform(discord, bot);
+  const { discord, provider, fatal } = await runDiscord({ bot: PATIENT });
   provider.answerWith(['Because ', 'of the sky.']);
   provider.holdChunks(1);
   const channel = discord.addChannel();
@@ -101,9 +100,7 @@ test('a private answer ends with its channel', async () => {
 
 test('a server that takes Askwatch out is in no file any more, and one that is unavailable is', async () => {
   const folder = await folderOfFiles();
-  const discord = await startDiscord();
-  const { bot, provider, say } = await startTestBot({ folder });
-  const { fatal } = await startPlatform(discord, bot);
+  const { discord, bot, provider, say, fatal } = await runDiscord({ bot: { folder } });
   provider.answerWith('Because of the sky.');
   const channel = discord.addChannel({ name: 'other' });
   discord.gateway.dispatch('CHANNEL_CREATE', channel);
@@ -135,9 +132,7 @@ test('a server that takes Askwatch out is in no file any more, and one that is u
 /** An Askwatch that said something in four channels; what becomes of them is up to the test, before it starts again. */
 async function startThatLived() {
   const folder = await temporaryFolder();
-  const discord = await startDiscord();
-  const { bot, provider, stop } = await startTestBot({ folder });
-  const { platform } = await startPlatform(discord, bot);
+  const { discord, provider, stop, platform } = await runDiscord({ bot: { folder } });
   provider.answerWith('Because of the sky.');
   const direct = discord.directChannel(discord.alice);
   const [seen, hidden, deleted] = ['seen', 'hidden', 'deleted'].map((name) => {
@@ -164,8 +159,7 @@ test('what was deleted while Askwatch was off is forgotten at the start, not wha
   discord.remove(deleted.id);
   discord.deny(hidden, 'ViewChannel');
   const asked = () => discord.requests.filter(({ path }) => path === `/channels/${deleted.id}`);
-  const { bot, lines } = await startTestBot({ folder });
-  await startPlatform(discord, bot);
+  const { botLines: lines } = await runDiscord({ discord, bot: { folder } });
   await eventually(async () => !(await keeps(deleted)));
   for (const channel of [seen, hidden, direct]) expect(await keeps(channel)).toBe(true);
   expect(asked()).toHaveLength(1);
@@ -178,8 +172,7 @@ test('a server that took Askwatch out while it was off is forgotten at the start
   const { discord, folder, keeps, channels } = await startThatLived();
   const { seen, hidden, deleted, direct } = channels;
   discord.removeBot();
-  const { bot } = await startTestBot({ folder });
-  await startPlatform(discord, bot, { everywhere: true });
+  await runDiscord({ discord, bot: { folder }, everywhere: true });
   for (const channel of [seen, hidden, deleted])
     await eventually(async () => !(await keeps(channel)));
   expect(await keeps(direct)).toBe(true);
@@ -201,8 +194,7 @@ test('nothing is forgotten at a start while a server is down', async () => {
   const { discord, folder, keeps, channels } = await startThatLived();
   discord.deny(channels.hidden, 'ViewChannel');
   discord.gateway.guildUnavailable = true;
-  const { bot } = await startTestBot({ folder });
-  await startPlatform(discord, bot, { everywhere: true });
+  await runDiscord({ discord, bot: { folder }, everywhere: true });
   // An answer takes longer than to ask for four channels.
   const { direct } = channels;
   discord.say('And now?', { channel: direct, mention: true });
@@ -243,8 +235,7 @@ test('is read from what Discord sends, and from nothing else', () => {
 test('an answer in the open channel to a question that was deleted is shown all the same', async () => {
   const discord = await startDiscord();
   discord.deny(discord.general, 'CreatePublicThreads');
-  const { provider, bot } = await startTestBot(PATIENT);
-  const { lines } = await startPlatform(discord, bot);
+  const { provider, lines } = await runDiscord({ discord, bot: PATIENT });
   const release = provider.holdChunks();
   const question = discord.say('Why?', { mention: true });
   await eventually(() => provider.calls.length === 1);

@@ -8,7 +8,6 @@ import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const NAME = /^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/;
-const HOSTILE = 'Shop @everyone <@&1> [x](https://evil.example)';
 
 /** With all headings, nothing is added to a model's text. */
 const OTHERS = [...['## Timeline', '## Cause', '## Impact', '## Response', '## Open questions']];

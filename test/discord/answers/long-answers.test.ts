@@ -2,10 +2,8 @@
 import '@slack/bolt';
 import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 /** 100,000 characters, no two words alike, with a code block in the middle. */
@@ -20,15 +18,13 @@ const REST = /\*The rest, [\d,]+ characters, is in the file answer\.md\.\*/;
 
 async function start() {
   // Each of these is many messages, and what is asked is how they are cut.
-  const discord = await startDiscord({ limit: false });
-  const running = await startTestBot();
-  await startPlatform(discord, running.bot);
+  const running = await runDiscord({ fake: { limit: false } });
   running.provider.answerWith([LONG.slice(0, 3_000), LONG.slice(3_000)]);
   const isEnd = ({ content }: FakeMessage) => content.includes('-# test-model');
   /** The messages of an answer once its end is among them. */
   const shown = (messages: () => FakeMessage[]) =>
     eventually(() => messages().some(isEnd) && messages());
-  return { discord, ...running, shown };
+  return { ...running, shown };
 }
 
 /** Everything an answer says, without fences and notes, as words. */

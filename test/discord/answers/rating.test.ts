@@ -2,11 +2,10 @@ import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
 import { exportedLines } from '../../../src/bot/feedback/export.ts';
 import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import type { FakeChannel } from '../../fakes/discord/state.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import type { TestBotOptions } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -14,9 +13,8 @@ import { openTestStore } from '../../helpers/test-store.ts';
 
 async function start(options: TestBotOptions = {}) {
   const folder = await temporaryFolder();
-  const discord = await startDiscord();
-  const running = await startTestBot({ ...options, folder });
-  const started = await startPlatform(discord, running.bot);
+  const running = await runDiscord({ bot: { ...options, folder } });
+  const { discord } = running;
   /** Asks in the channel; gives the whole answer in the thread under the question. */
   async function ask(question: string) {
     const asked = discord.slash('ask', { question });
@@ -41,7 +39,7 @@ async function start(options: TestBotOptions = {}) {
       return shown?.embeds[0]?.title;
     });
   async function exported() {
-    await started.platform.stop();
+    await running.platform.stop();
     await running.stop();
     const store = await openTestStore({ folder, log: recordingLog().log });
     const lines: unknown[] = [];
@@ -52,7 +50,7 @@ async function start(options: TestBotOptions = {}) {
     await store.close();
     return lines;
   }
-  return { discord, ...running, ...started, ask, askPrivately, told, exported };
+  return { ...running, ask, askPrivately, told, exported };
 }
 
 const inputsOf = ({ form }: FakeInteraction) =>

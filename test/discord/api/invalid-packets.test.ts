@@ -1,8 +1,6 @@
 import { GatewayDispatchEvents } from 'discord.js';
 import { expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 /** Odd values in the place of an event's data. */
@@ -34,9 +32,7 @@ const OF_THE_CONNECTION = new Set<string>([
 ]);
 
 test('whatever event comes from Discord, the next question is answered, and no error is left to nobody', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { fatal, lines } = await startPlatform(discord, bot);
+  const { discord, fatal, lines } = await runDiscord();
   const events = [...Object.values(GatewayDispatchEvents), 'NOTHING_KNOWN', null, 7];
   for (const t of events) {
     if (OF_THE_CONNECTION.has(String(t))) continue;

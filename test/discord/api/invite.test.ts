@@ -5,16 +5,14 @@ import type { Card } from '../../../src/bot/shared/card.ts';
 import { inviteLink, PERMISSION_NAMES, PERMISSIONS } from '../../../src/discord/api/permissions.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { BOT_PERMISSIONS } from '../../fakes/discord/state.ts';
-import { startTestBot } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const namesOf = (bits: bigint) => new PermissionsBitField(bits).toArray().sort();
 
 test('the link asks for what Askwatch uses, and for nothing else', async () => {
-  const discord = await startDiscord();
-  const { bot, provider } = await startTestBot();
-  const { platform } = await startPlatform(discord, bot);
+  const { discord, provider, platform } = await runDiscord();
   const channel = discord.general.id;
 
   // So long that the rest is a file.
@@ -48,9 +46,7 @@ test('the README shows the same link, and names what it asks for', () => {
 });
 
 test('a bot in no server says how it gets into one, and one in a server has nothing to say', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { platform } = await startPlatform(discord, bot);
+  const { bot, platform } = await runDiscord();
   expect(platform.hint?.()).toBeUndefined();
 
   const lonely = await startDiscord();

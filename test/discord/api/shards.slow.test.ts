@@ -4,6 +4,7 @@ import { buildClient, connect } from '../../../src/discord/api/client.ts';
 import { checkShards } from '../../../src/discord/api/shards.ts';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { buildPlatform, startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -86,8 +87,7 @@ describe('the start', () => {
   test('makes as many connections as are set, whatever Discord recommends', async () => {
     const { discord } = await startThree();
     discord.gateway.maxConcurrency = 2;
-    const { bot } = await startTestBot();
-    await startPlatform(discord, bot, { shards: 2 });
+    await runDiscord({ discord, shards: 2 });
     expect(discord.gateway.shards()).toEqual([0, 1]);
   });
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { PlatformStartError } from '../../../src/bot/shared/errors.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { buildPlatform, startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -42,16 +43,14 @@ test('says that the server is unknown when commands cannot go there', async () =
 test('starts while its server is unavailable', async () => {
   const discord = await startDiscord();
   discord.gateway.guildUnavailable = true;
-  const { bot } = await startTestBot();
-  await startPlatform(discord, bot);
+  await runDiscord({ discord });
   expect(discord.gateway.connected()).toBe(1);
 });
 
 test('warns where an Interactions Endpoint URL takes the commands away, and starts all the same', async () => {
   const discord = await startDiscord();
   discord.settings.interactionsEndpointUrl = 'https://elsewhere.example/interactions';
-  const { bot } = await startTestBot();
-  const { platform, lines } = await startPlatform(discord, bot);
+  const { platform, lines } = await runDiscord({ discord });
   const told = /Interactions Endpoint URL.*Clear that URL at .* General Information/;
   expect(platform.hint?.()).toMatch(told);
   expect(lines.filter(({ msg }) => told.test(String(msg)))).toHaveLength(1);
@@ -96,9 +95,7 @@ test('leaves no doubles when the commands move between everywhere and one server
 });
 
 test('goes on after a cut and a reconnect', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { fatal } = await startPlatform(discord, bot);
+  const { discord, fatal } = await runDiscord();
   discord.gateway.drop();
   await eventually(() => discord.gateway.counts().resumed === 1);
   discord.gateway.requestReconnect();
@@ -108,18 +105,14 @@ test('goes on after a cut and a reconnect', async () => {
 
 // discord.js waits five seconds between two identifications.
 test('tells once when the connection has ended for good', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { fatal } = await startPlatform(discord, bot);
+  const { discord, fatal } = await runDiscord();
   discord.gateway.drop(4004);
   await eventually(() => fatal.length > 0);
   expect(fatal.map(({ message }) => message)).toEqual([expect.stringMatching(/DISCORD_TOKEN/)]);
 });
 
 test('tells once when the token stops working', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { platform, fatal } = await startPlatform(discord, bot);
+  const { discord, platform, fatal } = await runDiscord();
   discord.settings.token = 'another';
   const card = { tone: 'info' as const, title: 'x', parts: [] };
   const post = { channel: discord.general.id, card, id: 'a', attempted: false };
@@ -129,9 +122,7 @@ test('tells once when the token stops working', async () => {
 });
 
 test('stays away when it stops in the middle of a reconnect', async () => {
-  const discord = await startDiscord();
-  const { bot } = await startTestBot();
-  const { platform, lines } = await startPlatform(discord, bot);
+  const { discord, platform, lines } = await runDiscord();
   discord.gateway.drop();
   await eventually(() => lines.some(({ msg }) => msg === 'reconnecting to Discord'));
   await platform.stop();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -8,14 +9,13 @@ const UNAUTHORIZED = { status: 401, body: { message: '401: Unauthorized', code: 
 const CARD = { tone: 'info' as const, title: 'Shop is down', parts: [] };
 
 async function start() {
-  const discord = await startDiscord();
-  const test = await startTestBot();
-  const started = await startPlatform(discord, test.bot);
+  const running = await runDiscord();
+  const { discord } = running;
   const channel = discord.general.id;
-  const post = (id: string) => started.platform.post({ channel, card: CARD, id, attempted: false });
+  const post = (id: string) => running.platform.post({ channel, card: CARD, id, attempted: false });
   /** Requests that check the token. */
   const checks = () => discord.requests.filter(({ path }) => path === '/gateway/bot').length;
-  return { discord, ...test, ...started, post, checks };
+  return { ...running, post, checks };
 }
 
 describe('a single 401', () => {

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { holdable } from '../../helpers/held.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
@@ -16,8 +15,7 @@ test('every kind of interaction is acknowledged while model, monitoring service 
   });
   onTestFinished(() => opened.close());
   const held = holdable(opened);
-  const { bot, provider, service } = await startTestBot({ store: held.store });
-  await startPlatform(discord, bot);
+  const { provider, service } = await runDiscord({ discord, bot: { store: held.store } });
   const asked = discord.slash('ask', { question: 'why?' });
   const thread = await eventually(() => asked.reply?.content && asked.reply.id);
   const answer = await eventually(() => {

@@ -1,24 +1,22 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { choicesOf } from '../../../src/discord/interactions/autocomplete.ts';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import { checkOffered } from '../../fakes/discord/limits.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import type { TestBotOptions } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 
 async function start(options: TestBotOptions = {}) {
-  const discord = await startDiscord();
-  const running = await startTestBot(options);
-  const started = await startPlatform(discord, running.bot);
+  const running = await runDiscord({ bot: options });
+  const { discord } = running;
   /** Suggestions for a partly typed command. */
   const offered = (command: string, values: Record<string, string>) => {
     const begun = discord.begin(command, values);
     return eventually(() => begun.offered);
   };
-  return { discord, ...running, ...started, offered };
+  return { ...running, offered };
 }
 
 test.each(['show', ...(long ? ['pause', 'resume', 'remove'] : [])])(

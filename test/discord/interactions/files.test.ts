@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startElsewhere } from '../../helpers/files/elsewhere.ts';
 import { png } from '../../helpers/files/made-pictures.ts';
@@ -13,16 +11,17 @@ const SHOWN = `data:image/png;base64,${png().toString('base64')}`;
 const LOG = { name: 'app.log', bytes: Buffer.from('line 1'), contentType: 'text/plain' };
 
 async function start({ messageContent = false } = {}) {
-  const discord = await startDiscord({ messageContentAllowed: messageContent });
-  const test = await startTestBot({ models: [{ id: 'sees', ...SEES }] });
-  const started = await startPlatform(discord, test.bot, { messageContent });
-  await test.bot.start([started.platform]);
+  const running = await runDiscord({
+    fake: { messageContentAllowed: messageContent },
+    bot: { models: [{ id: 'sees', ...SEES }] },
+    messageContent,
+  });
+  const { discord } = running;
+  await running.bot.start([running.platform]);
   const textsIn = (channel: string) => discord.channel(channel).map(({ content }) => content);
   return {
-    discord,
-    ...test,
-    /** The parts that the model was last given with the newest question. */
-    said: () => partsSaid(test.provider.calls.at(-1) as never).at(-1) ?? [],
+    ...running /** The parts that the model was last given with the newest question. */,
+    said: () => partsSaid(running.provider.calls.at(-1) as never).at(-1) ?? [],
     /** The last text of a thread, once it is whole. */
     answered: (thread: string) =>
       eventually(() => textsIn(thread).at(-1)?.includes('\n-# ') && textsIn(thread).at(-1)),

@@ -1,16 +1,13 @@
 import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import { shownIn } from '../../fakes/discord/forms.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import type { TestBotOptions } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 async function start(options: TestBotOptions = {}) {
-  const discord = await startDiscord();
-  const running = await startTestBot(options);
-  const started = await startPlatform(discord, running.bot);
+  const running = await runDiscord({ bot: options });
   /** Inputs of a form with their values. */
   async function formOf(interaction: FakeInteraction) {
     const form = await eventually(() => interaction.form);
@@ -25,7 +22,7 @@ async function start(options: TestBotOptions = {}) {
         (message) => message && (message.flags & MessageFlags.Ephemeral) !== 0,
       ),
     );
-  return { discord, ...running, ...started, formOf, wrongIn };
+  return { ...running, formOf, wrongIn };
 }
 
 test('/monitor add alone opens a form at once, which adds a monitor of the kind that is meant', async () => {

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
+import type { startDiscord } from '../../fakes/discord/discord.ts';
 import { checkMessage } from '../../fakes/discord/limits.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 /** The numbers of the monitors in a list, whose names end with them. */
@@ -29,9 +28,7 @@ async function turn(
 }
 
 test('/monitor list of 500 monitors with long names turns its pages to the end and back', async () => {
-  const discord = await startDiscord();
-  const { bot, service } = await startTestBot();
-  await startPlatform(discord, bot);
+  const { discord, service } = await runDiscord();
   for (let index = 0; index < 500; index += 1) {
     const name = `#${String(index).padStart(3, '0')} ${'`*_x'.repeat(60)}`.slice(0, 250);
     service.add({ name, status: index % 50 === 0 ? 'DOWN' : 'UP' });

@@ -199,11 +199,6 @@ test('a caller that sends CONNECT and resets its connection does not stop the se
 });
 
 describe('health', () => {
-  test('/healthz says that the process answers', async () => {
-    const { ask } = await runningServer();
-    expect(await ask('/healthz')).toMatchObject({ status: 200, body: { ok: true } });
-  });
-
   test('/readyz asks every part and names those that are not ready', async () => {
     let broken = false;
     const { ask } = await runningServer((kit) => {

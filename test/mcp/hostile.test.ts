@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openKeys } from '../../src/http/keys.ts';
 import { sendRaw } from '../helpers/http/running-server.ts';
 import { callOf, message, startMcp } from '../helpers/mcp.ts';
@@ -253,9 +253,19 @@ const HOSTILE: Record<
 };
 
 describe('A hostile call gets a clear error and changes nothing', () => {
-  test.each(Object.entries(HOSTILE))('%s', async (_, [send, status, says, options]) => {
+  async function startWithJob(options: Parameters<typeof startMcp>[0]) {
     const mcp = await startMcp(options);
     await mcp.create({ name: 'Backup', target: 'backup', check_type: 'HEARTBEAT' });
+    return mcp;
+  }
+
+  let usual: Mcp;
+  beforeAll(async () => {
+    usual = await startWithJob({ atEnd: afterAll });
+  });
+
+  test.each(Object.entries(HOSTILE))('%s', async (_, [send, status, says, options]) => {
+    const mcp = options ? await startWithJob(options) : usual;
     const before = await mcp.list();
     const answer = await send(mcp);
     expect(answer.status, answer.text).toBe(status);

@@ -131,7 +131,7 @@ test('an answer that grows in any pieces has the same blocks as the whole', () =
       const pieces = sorted.map((end, index) => whole.slice(sorted[index - 1] ?? 0, end));
       expect(grown(pieces)).toEqual(formatWhole(whole).blocks);
     }),
-    { numRuns: long ? 20_000 : 600 },
+    { numRuns: long ? 20_000 : 150 },
   );
 });
 

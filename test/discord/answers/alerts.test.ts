@@ -34,24 +34,6 @@ test('a card’s buttons are shown, and an edit takes away those that the new ca
   expect(labels()).toEqual([]);
 });
 
-test('posts the same id once when the first answer was lost', async () => {
-  const { discord, post } = await start();
-  discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });
-  await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
-  const posted = await post('incident 1', true);
-  expect(posts(discord).map(({ id }) => id)).toEqual([posted.message]);
-});
-
-test('posts the same id once also when Discord has forgotten the nonce', async () => {
-  const { discord, post } = await start({ nonceWindowMs: 0 });
-  discord.fail({ method: 'POST', path: /messages$/, applied: true, status: 502 });
-  await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
-  await post('incident 2');
-  const posted = await post('incident 1', true);
-  expect(posts(discord)).toHaveLength(2);
-  expect(posts(discord)[0]?.id).toBe(posted.message);
-});
-
 test.each([
   { goesOn: true, nonceWindowMs: 0 },
   { goesOn: false, nonceWindowMs: 0 },
@@ -95,18 +77,6 @@ test('keeps an attempted alert for later when the history cannot be read just no
   discord.fail({ method: 'GET', path: /messages$/, status: 503 });
   await expect(post('incident 1', true)).rejects.toMatchObject({ permanent: false });
   expect(posts(discord)).toHaveLength(0);
-});
-
-test('nothing in a card pings', async () => {
-  const { discord, platform, channel } = await start();
-  const hostile = { ...card, title: '@everyone <@&1>', parts: [] };
-  const posted = await platform.post({ channel, card: hostile, id: 'x', attempted: false });
-  await platform.update(channel, posted, hostile);
-  const bodies = discord.requests
-    .filter(({ path }) => /messages/.test(path))
-    .map(({ body }) => body);
-  expect(bodies).toHaveLength(2);
-  for (const body of bodies) expect(body?.allowed_mentions).toMatchObject({ parse: [] });
 });
 
 describe('a refusal for good', () => {

@@ -65,19 +65,6 @@ test('a message has an address in its server', async () => {
   expect(address).toContain(discord.general.guild_id ?? 'no server');
 });
 
-test('only that role is called, whatever the card says', async () => {
-  const { discord, role, card, post, platform } = await start();
-  const { id: other } = discord.addRole({ mentionable: true });
-  const title = `@everyone @here <@&${other}> <@${discord.alice.id}>`;
-  const hostile = { ...card, title, parts: [{ kind: 'text' as const, text: title }] };
-  await platform.post({ ...post, card: hostile });
-  expect(shownIn(discord)[0]).toMatchObject({
-    mention_everyone: false,
-    mentions: [],
-    rang: [role],
-  });
-});
-
 test.each([
   'everyone',
   '@everyone',

@@ -40,13 +40,6 @@ test('says that the server is unknown when commands cannot go there', async () =
   );
 });
 
-test('starts while its server is unavailable', async () => {
-  const discord = await startDiscord();
-  discord.gateway.guildUnavailable = true;
-  await runDiscord({ discord });
-  expect(discord.gateway.connected()).toBe(1);
-});
-
 test('warns where an Interactions Endpoint URL takes the commands away, and starts all the same', async () => {
   const discord = await startDiscord();
   discord.settings.interactionsEndpointUrl = 'https://elsewhere.example/interactions';
@@ -94,30 +87,11 @@ test('leaves no doubles when the commands move between everywhere and one server
   expect(names('global')).toEqual([]);
 });
 
-test('goes on after a cut and a reconnect', async () => {
-  const { discord, fatal } = await runDiscord();
-  discord.gateway.drop();
-  await eventually(() => discord.gateway.counts().resumed === 1);
-  discord.gateway.requestReconnect();
-  await eventually(() => discord.gateway.counts().resumed === 2);
-  expect(fatal).toEqual([]);
-});
-
 // discord.js waits five seconds between two identifications.
 test('tells once when the connection has ended for good', async () => {
   const { discord, fatal } = await runDiscord();
   discord.gateway.drop(4004);
   await eventually(() => fatal.length > 0);
-  expect(fatal.map(({ message }) => message)).toEqual([expect.stringMatching(/DISCORD_TOKEN/)]);
-});
-
-test('tells once when the token stops working', async () => {
-  const { discord, platform, fatal } = await runDiscord();
-  discord.settings.token = 'another';
-  const card = { tone: 'info' as const, title: 'x', parts: [] };
-  const post = { channel: discord.general.id, card, id: 'a', attempted: false };
-  await expect(platform.post(post)).rejects.toMatchObject({ permanent: false });
-  await expect(platform.post(post)).rejects.toMatchObject({ permanent: false });
   expect(fatal.map(({ message }) => message)).toEqual([expect.stringMatching(/DISCORD_TOKEN/)]);
 });
 

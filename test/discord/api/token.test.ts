@@ -90,6 +90,7 @@ test('a token that was revoked ends the program, after Discord was asked again',
   const before = checks();
   discord.settings.token = 'another';
   await expect(post('a')).rejects.toMatchObject({ permanent: false });
+  await expect(post('b')).rejects.toMatchObject({ permanent: false });
   expect(checks() - before).toBe(1);
   expect(fatal.map(({ message }) => message)).toEqual([expect.stringMatching(/DISCORD_TOKEN/)]);
 });

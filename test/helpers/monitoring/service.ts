@@ -88,7 +88,7 @@ export async function startService(
     atEnd?: AtEnd;
   } = {},
 ): Promise<Service> {
-  const folder = options.folder ?? (await temporaryFolder());
+  const folder = options.folder ?? (await temporaryFolder(options.atEnd));
   const { log, lines } = recordingLog();
   const store = (await options.openStore?.(log)) ?? (await openTestStore({ folder, log }));
   const shared = store.isShared ? (store as PostgresStore) : undefined;

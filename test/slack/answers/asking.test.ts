@@ -140,7 +140,7 @@ describe('when Slack has trouble', () => {
     expect(fake.messages(CHANNEL)).toHaveLength(1);
   });
 
-  test('an answer whose message was deleted stops the model', async () => {
+  test('an answer whose message was deleted stops the model, and tells the person why', async () => {
     const { fake, bot } = await runSlack();
     bot.provider.answerWith(Array(4_000).fill('word '), { chunkMs: 50 });
     await fake.slash('/ask', 'a long story');
@@ -148,6 +148,7 @@ describe('when Slack has trouble', () => {
     await eventually(() => fake.thread(CHANNEL, thread).some(({ edits }) => edits > 0));
     fake.channel(CHANNEL).messages.length = 1;
     await eventually(() => bot.provider.calls[0]?.aborted);
+    expect(await eventually(() => fake.whispers(CHANNEL).at(-1))).toMatch(/message was deleted/);
   });
 });
 

@@ -29,14 +29,6 @@ test('an alert calls its user group when it is posted, and shows it from then on
   expect(fake.thread(CHANNEL, posted.thread).map(({ called }) => called)).toEqual([[]]);
 });
 
-test('only the group is called, whatever the card says', async () => {
-  const { fake, slack } = await makeSlack();
-  const title = '<!channel> <!subteam^S0AAAAAAA> <@U00ADA>';
-  const parts: Card['parts'] = [{ kind: 'text', text: title }];
-  await slack.post({ ...post, card: { ...CARD, title, parts, footer: title } });
-  expect(fake.messages(CHANNEL)[0]?.called).toEqual([GROUP]);
-});
-
 test('a person is called alike, by a message and by a line under it, and nobody else', async () => {
   const { fake, slack } = await makeSlack();
   const title = '<!channel> <@U00BOB>';

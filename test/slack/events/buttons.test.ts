@@ -3,7 +3,7 @@ import type { Card } from '../../../src/bot/shared/card.ts';
 import { renderCard } from '../../../src/slack/render/render-card.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
-import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import type { TestBotOptions } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { type Mode, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
@@ -153,17 +153,6 @@ test('a link is one more button, whose press is acknowledged and does nothing', 
   expect(fake.inChannel(CHANNEL)).toEqual([message]);
   expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
   expect(bot.provider.calls).toEqual([]);
-});
-
-test('a press that is signed by somebody else is refused', async () => {
-  const real = await startSlack();
-  const forged = { ...real, signingSecret: 'another' };
-  const { fake, bot, shop, alert } = await runWithAlert({ mode: 'http', fake: forged });
-  const ack = (await fake.press('Acknowledge')) as unknown as { status: number };
-  expect(ack.status).toBe(401);
-  bot.service.setStatus(shop.id, 'UP');
-  await eventually(() => shownText(alert).includes('🟢'));
-  expect(shownText(alert)).not.toContain('Acknowledged');
 });
 
 test('a press whose answer cannot be shown is answered with a note', async () => {

@@ -3,40 +3,24 @@ import { expect, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel, FakeMessage } from '../../fakes/discord/state.ts';
 import type { TestBotOptions } from '../../helpers/bot.ts';
-import { runDiscord } from '../../helpers/discord/run-discord.ts';
+import { labelsOf, runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const WHOLE = ['Regenerate', '👍', '👎'];
 
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));
 const isWhole = ({ content }: FakeMessage) => content.includes('-# test-model');
 
 async function start(options: TestBotOptions = {}) {
   const running = await runDiscord({ bot: options });
-  const { discord } = running;
-  /** The messages of a channel or thread once it has so many and the last one is a whole answer. */
-  const answered = (channel: string, count: number) =>
-    eventually(() => {
-      const messages = discord.channel(channel);
-      const last = messages.at(-1);
-      return messages.length === count && last && isWhole(last) && { all: messages, last };
-    });
+  const { discord, answered } = running;
   return {
     ...running,
-    answered,
-    /** The last prompt without the system message. */
-    told() {
-      const messages: Array<{ role: string; content: string }> =
-        running.provider.calls.at(-1)?.body.messages ?? [];
-      return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
-    },
     /** Asks in the channel; gives the id of the thread under the question, and the answer there. */
     async askInThread(question: string) {
       const asked = discord.slash('ask', { question });
       const thread = await eventually(() => asked.reply?.content && asked.reply.id);
-      const { last } = await answered(thread, 1);
-      return { thread, answer: last };
+      const [answer] = await answered(thread, 1);
+      return { thread, answer: answer as FakeMessage };
     },
     /** Asks in private; gives the last message once it is a whole answer. */
     async askPrivately(question: string, where: { channel?: FakeChannel } = {}) {
@@ -60,7 +44,7 @@ test('the button that stops comes and goes with the text, never by an edit of it
   expect(new Set(texts).size).toBe(texts.length);
 });
 test('a private answer is shared in the thread or the direct conversation where it was asked', async () => {
-  const { discord, provider, answered, askInThread, askPrivately, told } = await start();
+  const { discord, provider, answered, askInThread, askPrivately, prompted } = await start();
   const { thread } = await askInThread('First');
   const direct = discord.directChannel(discord.alice);
   for (const [channel, shown, before] of [
@@ -70,11 +54,11 @@ test('a private answer is shared in the thread or the direct conversation where 
     provider.answerWith('Quietly.');
     const answer = await askPrivately('Psst?', { channel });
     discord.press(answer, 'Share');
-    const { all } = await answered(channel.id, shown + 2);
+    const all = await answered(channel.id, shown + 2);
     expect(all[shown]?.content).toBe('**Alice** asked: Psst?');
     discord.say('And now?', { channel, mention: true });
     await answered(channel.id, shown + 4);
-    expect(told()).toEqual([...before, 'Psst?', 'Quietly.', 'And now?']);
+    expect(prompted()).toEqual([...before, 'Psst?', 'Quietly.', 'And now?']);
   }
   expect(discord.threads()).toHaveLength(1);
 });
@@ -83,7 +67,7 @@ test('an answer about an alert that is posted into a thread is made anew there',
   const parent_id = discord.general.id;
   const channel = discord.addChannel({ type: ChannelType.PublicThread, parent_id, name: 'ops' });
   const alertPlaces = [{ platform: 'discord' as const, channel: channel.id }];
-  const { bot, service, provider, platform } = await runDiscord({
+  const { bot, service, provider, platform, answered } = await runDiscord({
     discord,
     bot: { settings: { alertPlaces } },
   });
@@ -96,14 +80,9 @@ test('an answer about an alert that is posted into a thread is made anew there',
   // That it was posted is noted a moment after it is seen.
   await eventually(() => bot.isConversation(alertPlaces[0] as never, alert.id));
   discord.press(alert, 'Ask why');
-  const whole = (count: number) =>
-    eventually(() => {
-      const messages = discord.channel(channel.id);
-      const last = messages.at(-1);
-      return messages.length === count && last && isWhole(last) && last;
-    });
-  discord.press(await whole(3), 'Regenerate');
-  await whole(5);
+  const [, , answer] = await answered(channel.id, 3);
+  discord.press(answer as FakeMessage, 'Regenerate');
+  await answered(channel.id, 5);
   const messages: Array<{ role: string; content: string }> =
     provider.calls.at(-1)?.body.messages ?? [];
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);

@@ -1,32 +1,22 @@
 import { MessageFlags } from 'discord.js';
 import { describe, expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel, FakeMessage } from '../../fakes/discord/state.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import type { TestBotOptions } from '../../helpers/bot.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { type StartOptions, startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { holdTimers } from '../../helpers/hold-timers.ts';
 
 async function start(options: { bot?: TestBotOptions; platform?: StartOptions } = {}) {
-  const messageContentAllowed = options.platform?.messageContent === true;
-  const discord = await startDiscord({ messageContentAllowed });
-  const test = await startTestBot(options.bot);
-  const started = await startPlatform(discord, test.bot, options.platform);
-  const textsIn = (channel: string) => discord.channel(channel).map(({ content }) => content);
+  const { bot, platform } = options;
+  const fake = { messageContentAllowed: platform?.messageContent === true };
+  const running = await runDiscord({ fake, bot, ...platform });
+  const { discord, answered } = running;
   return {
-    discord,
-    ...test,
-    ...started,
-    textsIn,
+    ...running,
+    textsIn: (id: string) => discord.channel(id).map(({ content }) => content),
     /** The texts of a thread once its last message is whole. */
-    answered: (channel: string) =>
-      eventually(() => textsIn(channel).at(-1)?.includes('-# test-model') && textsIn(channel)),
-    /** The last prompt without the system message. */
-    lastAsked() {
-      const messages: Array<{ role: string; content: string }> =
-        test.provider.calls.at(-1)?.body.messages ?? [];
-      return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
-    },
+    answered: async (id: string) => (await answered(id)).map(({ content }) => content),
   };
 }
 
@@ -103,7 +93,7 @@ describe('going on in a thread', () => {
       true,
     ],
   ])('%s continues the thread', async (_what, goOn, messageContent = false) => {
-    const { discord, answered, lastAsked, provider } = await start({
+    const { discord, answered, prompted, provider } = await start({
       platform: { messageContent },
     });
     const asked = discord.slash('ask', { question: 'First' });
@@ -115,12 +105,12 @@ describe('going on in a thread', () => {
       () => provider.calls.length === 2 && discord.channel(question.id).length > before + 1,
     );
     await answered(question.id);
-    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(prompted()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
     expect(discord.threads()).toHaveLength(1);
   });
 
   test('alone with the bot, every message and /ask belong to one conversation', async () => {
-    const { discord, answered, lastAsked, textsIn } = await start();
+    const { discord, answered, prompted, textsIn } = await start();
     const channel = discord.directChannel(discord.alice);
     discord.say('First', { channel });
     await eventually(() => textsIn(channel.id).length === 2);
@@ -128,7 +118,7 @@ describe('going on in a thread', () => {
     discord.say('Second', { channel });
     await eventually(() => textsIn(channel.id).length === 4);
     await answered(channel.id);
-    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(prompted()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
     discord.slash('ask', { question: 'Third' }, { channel });
     await eventually(() => textsIn(channel.id).length === 6);
     const texts = await answered(channel.id);
@@ -137,7 +127,7 @@ describe('going on in a thread', () => {
   });
 
   test('a thread that was archived when the bot connected is still known', async () => {
-    const { discord, answered, lastAsked, bot, platform } = await start();
+    const { discord, answered, prompted, bot, platform } = await start();
     const asked = discord.slash('ask', { question: 'First' });
     const id = await eventually(() => asked.reply?.content && asked.reply.id);
     await answered(id);
@@ -148,13 +138,13 @@ describe('going on in a thread', () => {
     discord.say('Second', { channel, mention: true });
     await eventually(() => discord.channel(id).length === 3);
     await answered(id);
-    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(prompted()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
   });
 });
 
 describe('a mention in a channel', () => {
   test('is answered in a thread under the message, once however often it comes', async () => {
-    const { discord, answered, provider, lastAsked } = await start();
+    const { discord, answered, provider, prompted } = await start();
     const bob = discord.addUser('bob');
     const said = discord.say(`what does <@${bob.id}> mean?`, { mention: true });
     discord.repeatMessage(said);
@@ -162,7 +152,7 @@ describe('a mention in a channel', () => {
     discord.repeatMessage(said);
     await answered(thread.id);
     expect(thread.name).toMatch(/^what does/);
-    expect(lastAsked()[0]).toMatch(/^what does/);
+    expect(prompted()[0]).toMatch(/^what does/);
     expect(provider.calls).toHaveLength(1);
     expect(discord.channel(discord.general.id)).toHaveLength(1);
   });
@@ -198,7 +188,7 @@ describe('a mention in a channel', () => {
 
 describe('without the permission to open threads', () => {
   test('a mention is answered by a reply, and a reply to that continues it', async () => {
-    const { discord, answered, lastAsked } = await start();
+    const { discord, answered, prompted } = await start();
     discord.deny(discord.general, 'CreatePublicThreads');
     const said = discord.say('First', { mention: true });
     await eventually(() => discord.channel(discord.general.id).length === 2);
@@ -208,7 +198,7 @@ describe('without the permission to open threads', () => {
     discord.say('Second', answer ? { replyTo: answer } : {});
     await eventually(() => discord.channel(discord.general.id).length === 4);
     await answered(discord.general.id);
-    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(prompted()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
   });
 });
 
@@ -227,8 +217,6 @@ describe('a private question', () => {
     expect(asked.followUps).toEqual([]);
   });
 });
-
-describe('what a model says', () => {});
 
 describe('when Discord is in trouble', () => {
   test('an answer is shown once, though the answer to its first post was lost', async () => {

@@ -35,26 +35,6 @@ test('an alert calls its role when it is posted, and only shows it from then on'
   expect(allowedIn(discord)).toEqual([{ ...NOBODY, roles: [role] }, NOBODY, NOBODY]);
   expect(shownIn(discord)[1]).toMatchObject({ mention_roles: [], rang: [] });
 });
-test('a person is called alike, by a message and by a line under it, and nobody else', async () => {
-  const { discord, card, post, platform } = await start();
-  const { id: person } = discord.alice;
-  const called = { ...card, title: '@everyone', mention: `@${person}` };
-  const posted = await platform.post({ ...post, card: called });
-  expect(shownIn(discord)[0]).toMatchObject({ content: `<@${person}>`, rang: [person] });
-  const said = { ...post, card: called, posted, mention: called.mention, id: 'a1/escalation' };
-  await platform.announce(said);
-  const line = shownIn(discord)[1];
-  expect(line?.content.startsWith(`<@${person}> `)).toBe(true);
-  expect(line).toMatchObject({ rang: [person], mention_everyone: false });
-  expect(allowedIn(discord)).toEqual([
-    { ...NOBODY, users: [person] },
-    { ...NOBODY, users: [person] },
-  ]);
-  // A repeated line isn't posted again.
-  await platform.announce({ ...said, attempted: true });
-  expect(shownIn(discord)).toHaveLength(2);
-});
-
 test('a message has an address in its server', async () => {
   const { discord, post, platform } = await start();
   const posted = await platform.post(post);
@@ -63,24 +43,6 @@ test('a message has an address in its server', async () => {
     new RegExp(`^https://discord.com/channels/\\d+/${post.channel}/${posted.message}$`),
   );
   expect(address).toContain(discord.general.guild_id ?? 'no server');
-});
-
-test.each([
-  'everyone',
-  '@everyone',
-  'here',
-  '@here',
-  'S0614TZR7',
-  '1234',
-  '12345678901234567> @everyone <@&1',
-  '',
-])('“%s” is no role: nobody is called, nothing is shown, and the log says so', async (mention) => {
-  const { discord, card, post, platform, lines } = await start();
-  const posted = await platform.post({ ...post, card: { ...card, mention } });
-  await platform.update(post.channel, posted, { ...card, mention });
-  expect(shownIn(discord)[0]).toMatchObject({ content: '', rang: [], mention_everyone: false });
-  expect(allowedIn(discord)).toEqual([NOBODY, NOBODY]);
-  expect(lines).toContainEqual(expect.objectContaining({ level: 40, mention }));
 });
 
 test('a link is one more button, which leads to the web and asks the bot nothing', async () => {

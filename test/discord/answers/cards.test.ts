@@ -6,14 +6,12 @@ import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { proposing } from '../../helpers/discord/proposing.ts';
+import { labelsOf } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const isEphemeral = ({ flags }: FakeMessage) => (flags & MessageFlags.Ephemeral) !== 0;
 const shownIn = ({ embeds }: FakeMessage) => JSON.stringify(embeds);
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));
-
 /** A bot whose model proposes what to watch; `wrap` changes the bot that the platform gets. */
 async function start({ wrap = (bot: Bot) => bot, targets = ['https://example.com'] } = {}) {
   const discord = await startDiscord();

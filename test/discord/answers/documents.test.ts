@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { labelsOf } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -11,9 +12,6 @@ const NAME = /^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/;
 
 /** With all headings, nothing is added to a model's text. */
 const OTHERS = [...['## Timeline', '## Cause', '## Impact', '## Response', '## Open questions']];
-
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));
 
 /** A channel whose alert is over, and what stands where the postmortem is written. */
 async function startWithAlert(name = 'Shop') {

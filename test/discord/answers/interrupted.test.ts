@@ -5,6 +5,7 @@ import type { Interrupted, Invocation } from '../../../src/bot/shared/invocation
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { labelsOf } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -58,9 +59,6 @@ async function start() {
     },
   };
 }
-
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));
 
 const told = (discord: DiscordFake) =>
   discord.messages().filter(({ content }) => content.includes('Interrupted'));

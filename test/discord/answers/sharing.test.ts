@@ -1,35 +1,23 @@
-import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
-import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const isWhole = (message: FakeMessage | undefined) => message?.content.includes('-# test-model');
 
 /** A private answer that its reader has before them. */
 async function start() {
-  const discord = await startDiscord();
-  const running = await startTestBot();
-  await startPlatform(discord, running.bot);
+  const running = await runDiscord();
+  const { discord } = running;
   running.provider.answerWith('Quietly.');
   const asked = discord.slash('ask', { question: 'Psst?', private: true });
   const answer = await eventually(() => isWhole(asked.reply) && asked.reply);
-  /** Presses Share, and returns the private reply. */
-  async function refused() {
-    const pressed = discord.press(answer, 'Share');
-    const told = await eventually(() =>
-      pressed.followUps.find(({ flags }) => (flags & MessageFlags.Ephemeral) !== 0),
-    );
-    return told.content;
-  }
-  return { discord, answer, refused, ...running };
+  return { ...running, answer };
 }
 
 const FORBIDDEN = { status: 403, body: { code: 50_013, message: 'Missing Permissions' } };
 test('an answer that Discord refuses to show is not lost, and is remembered once', async () => {
-  const { discord, answer, provider } = await start();
+  const { discord, answer, provider, prompted } = await start();
   const channel = discord.directChannel(discord.alice);
   const asked = discord.slash('ask', { question: 'Psst?', private: true }, { channel });
   const direct = await eventually(() => isWhole(asked.reply) && asked.reply);
@@ -55,14 +43,8 @@ test('an answer that Discord refuses to show is not lost, and is remembered once
   discord.press(answer, 'Share');
   discord.say('And now?', { channel });
   await eventually(() => provider.calls.length === 3);
-  const messages: Array<{ role: string; content: string }> =
-    provider.calls.at(-1)?.body.messages ?? [];
   expect(discord.messages().filter(({ content }) => content.includes('Psst?'))).toHaveLength(
     shared,
   );
-  expect(messages.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
-    'Psst?',
-    'Quietly.',
-    'And now?',
-  ]);
+  expect(prompted()).toEqual(['Psst?', 'Quietly.', 'And now?']);
 });

@@ -4,6 +4,7 @@ import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { labelsOf } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -61,9 +62,6 @@ function gate() {
   });
   return { open, opened };
 }
-
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));
 
 const growing = (messages: FakeMessage[]) =>
   messages.find((message) => labelsOf(message).includes('Stop'));

@@ -4,6 +4,7 @@ import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel, FakeMessage } from '../../fakes/discord/state.ts';
 import type { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { labelsOf } from '../../helpers/discord/run-discord.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
@@ -61,8 +62,6 @@ async function alertOf(
   return await eventually(() => discord.channel(channel.id)[0]);
 }
 
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));
 const isEphemeral = ({ flags }: FakeMessage) => (flags & MessageFlags.Ephemeral) !== 0;
 
 /** Posts rows of buttons as something else with the same token does, such as an Askwatch of another version. */

@@ -2,15 +2,12 @@ import { expect, test } from 'vitest';
 import type { startDiscord } from '../../fakes/discord/discord.ts';
 import { checkMessage } from '../../fakes/discord/limits.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
-import { runDiscord } from '../../helpers/discord/run-discord.ts';
+import { labelsOf, runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 /** The numbers of the monitors in a list, whose names end with them. */
 const numbersIn = ({ embeds }: FakeMessage) =>
   [...String(embeds[0]?.description).matchAll(/#(\d{3})/g)].map(([, number]) => Number(number));
-
-const labelsOf = ({ components }: FakeMessage) =>
-  components.flatMap((row) => row.components.map(({ label }) => label));
 
 /** Turns pages with the button of this label until there is none; gives each page, in order. */
 async function turn(

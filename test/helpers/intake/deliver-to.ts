@@ -20,7 +20,7 @@ export async function folderWithIntake(place: Place, kind: IntakeKind) {
 }
 
 /** Returns a function that delivers payloads to a bot over real HTTP. */
-export async function deliverTo({ bot }: TestBot, path: string) {
+export async function deliverTo({ bot }: Pick<TestBot, 'bot'>, path: string) {
   const { ask } = await runningServer((kit) => addIntakeRoutes(kit, () => intakeOf(bot).intake));
   return async (body: unknown) => (await ask(path, post(body))).status;
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { deliverTo, folderWithIntake } from '../intake/deliver-to.ts';
+import { delivery } from '../intake/intake-server.ts';
 import {
   ANSWER,
   ask,
@@ -155,6 +157,35 @@ export function testActions(open: OpenWorld): void {
     expect(files[0]?.text).not.toMatch(/<!|@everyone/);
     await wholeAnswer(world, 'The file was created without a model.', ['Try again']);
     expect(world.messages().flatMap(({ notified }) => notified)).toEqual([]);
+  });
+
+  test('an alert of another system is one message until its end, and notifies nobody', async () => {
+    let token = '';
+    const world = await open({
+      alerts: true,
+      async folderFor(place) {
+        const made = await folderWithIntake(place, 'alertmanager');
+        ({ token } = made);
+        return made.folder;
+      },
+    });
+    const deliver = await deliverTo(world, `/hooks/alertmanager/${token}`);
+    const firing = delivery([{ name: 'Queue <!channel> @everyone' }]);
+    const summary = 'Ask <@U00ADA> or [your bank](https://evil.example) @here';
+    Object.assign(firing.alerts[0]?.annotations ?? {}, { summary });
+    expect(await deliver(firing)).toBe(200);
+    const alert = await find(world, ({ text }) => text.includes('Reported by'), 'an alert');
+    expect(alert.buttons.slice(0, 3)).toEqual(['Acknowledge', 'Snooze 1 h', 'Ask why']);
+    expect(await deliver(firing)).toBe(200);
+    for (const one of firing.alerts) one.status = 'resolved';
+    expect(await deliver(firing)).toBe(200);
+    await eventually(() => world.messages().length === 2);
+    await world.stop();
+    const shown = world.messages();
+    expect(shown.map(({ text }) => text)).toEqual(
+      [1, 2].map(() => expect.stringContaining('RESOLVED: ')),
+    );
+    expect(shown.flatMap(({ notified }) => notified)).toEqual([]);
   });
 
   test('/monitor add alone opens a form, which adds one monitor', async () => {

@@ -119,7 +119,7 @@ export const openForm = ({ form }: ChatWorld): Promise<SeenForm> =>
   eventually(form, { what: 'a form' });
 
 /** The last prompt without the system message. */
-export function prompted({ provider }: ChatWorld): string[] {
+export function prompted({ provider }: Pick<ChatWorld, 'provider'>): string[] {
   const messages: Array<{ role: string; content: string }> =
     provider.calls.at(-1)?.body.messages ?? [];
   return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);

@@ -140,6 +140,14 @@ describe('when Slack has trouble', () => {
     expect(fake.messages(CHANNEL)).toHaveLength(1);
   });
 
+  test('the end of an answer is shown in the end', async () => {
+    const { fake } = await runSlack();
+    fake.fail('chat.update', { kind: 'status', status: 500 }, { times: 2 });
+    await fake.slash('/ask', 'anything');
+    const [answer] = await answered(fake, CHANNEL, await threadOfAsk(fake));
+    expect(answer).toContain('Hello from the fake provider.');
+  });
+
   test('an answer whose message was deleted stops the model, and tells the person why', async () => {
     const { fake, bot } = await runSlack();
     bot.provider.answerWith(Array(4_000).fill('word '), { chunkMs: 50 });

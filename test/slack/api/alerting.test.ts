@@ -59,29 +59,6 @@ describe('an alert', () => {
     ]);
   });
 
-  test.each<Fault>([
-    { kind: 'status', status: 503, stored: true },
-    { kind: 'drop', stored: true },
-  ])('that was stored in spite of %j is found, not posted again', async (fault) => {
-    const { fake, slack } = await makeSlack();
-    fake.fail('chat.postMessage', fault);
-    expect((await deliveryError(slack.post(post))).permanent).toBe(false);
-    const posted = await slack.post({ ...post, attempted: true });
-    expect(fake.messages(CHANNEL).map(({ ts }) => ts)).toEqual([posted.message]);
-  });
-
-  test.each([true, false])(
-    'that is found says whether what it shows goes on: %s',
-    async (goesOn) => {
-      const { fake, slack } = await makeSlack();
-      fake.fail('chat.postMessage', { kind: 'drop', stored: true });
-      await deliveryError(slack.post({ ...post, card: { ...CARD, goesOn } }));
-      const later = { ...post, attempted: true, card: { ...CARD, goesOn: !goesOn } };
-      expect(await slack.post(later)).toMatchObject({ goesOn });
-      expect(await slack.post({ ...later, id: 'another' })).toMatchObject({ goesOn: !goesOn });
-      expect(fake.messages(CHANNEL)).toHaveLength(2);
-    },
-  );
   test.each([
     ['among the few that an app outside the Marketplace reads', 5, ''],
     ['or may be beyond them', 20, ' (possible repeat)'],
@@ -98,13 +75,6 @@ describe('an alert', () => {
     expect(fake.messages(CHANNEL)).toHaveLength(newer + (mark === '' ? 1 : 2));
   });
 
-  test('an attempted alert that isn’t found is posted', async () => {
-    const { fake, slack } = await makeSlack();
-    await slack.post({ ...post, id: 'another' });
-    await slack.post({ ...post, attempted: true });
-    expect(fake.messages(CHANNEL).map(shownText)).toEqual(['🔴 Shop is down', '🔴 Shop is down']);
-  });
-
   test('an alert that may be a repeat says so', async () => {
     const { fake, slack } = await makeSlack();
     fake.scopes.delete('channels:history');
@@ -112,13 +82,6 @@ describe('an alert', () => {
     const [message] = fake.messages(CHANNEL);
     expect(message && shownText(message)).toContain('(possible repeat)');
     expect(message?.text).toContain('(possible repeat)');
-  });
-
-  test('an alert isn’t posted while its look-up fails', async () => {
-    const { fake, slack } = await makeSlack();
-    fake.fail('conversations.history', { kind: 'status', status: 500 });
-    expect((await deliveryError(slack.post({ ...post, attempted: true }))).permanent).toBe(false);
-    expect(fake.messages(CHANNEL)).toEqual([]);
   });
 });
 
@@ -147,15 +110,6 @@ describe('a refusal is for good, and says what to do', () => {
         expect(refused.message).toContain('/invite');
       }
     }
-  });
-
-  test('a message that was deleted cannot be changed', async () => {
-    const { slack } = await makeSlack();
-    const gone = { message: '1.000001', thread: '1.000001' };
-    expect(await deliveryError(slack.update(CHANNEL, gone, CARD))).toMatchObject({
-      permanent: true,
-      message: 'The message was deleted.',
-    });
   });
 
   test('a revoked token ends the program too', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
-import { CHANNEL, type Fault, type SlackFake } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { makeSlack } from '../../helpers/slack/running-slack.ts';
 
 const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
@@ -35,28 +35,7 @@ test('a line stands in the thread of its alert and in the channel, and calls nob
   expect(fake.unhandled).toEqual([]);
 });
 
-test.each<Fault>([
-  { kind: 'status', status: 503, stored: true },
-  { kind: 'drop', stored: true },
-])('a line that was stored in spite of %j is found, not posted again', async (fault) => {
-  const { fake, posted, announce } = await startWithAlert();
-  fake.fail('chat.postMessage', fault);
-  await expect(announce()).rejects.toMatchObject({ name: 'DeliveryError', permanent: false });
-  fake.say('good', { threadTs: posted.thread });
-  await announce({ attempted: true });
-  expect(inChannel(fake)).toEqual(['🔴 Shop is down', SHOWN]);
-  // Another line under the same alert is another line.
-  await announce({ id: 'a1/again', attempted: true });
-  expect(inChannel(fake)).toHaveLength(3);
-});
-
-test('a line that was attempted and is nowhere is posted', async () => {
-  const { fake, announce } = await startWithAlert();
-  await announce({ attempted: true });
-  expect(inChannel(fake)).toEqual(['🔴 Shop is down', SHOWN]);
-});
 test.each([
-  ['a deleted alert', (fake: SlackFake, ts: string) => fake.remove(CHANNEL, ts), /deleted/],
   [
     'a deleted alert that had replies',
     (fake: SlackFake, ts: string) => {

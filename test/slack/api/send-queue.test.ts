@@ -2,6 +2,7 @@ import { webApi } from '@slack/bolt';
 import { expect, onTestFinished, test } from 'vitest';
 import { EditPace } from '../../../src/slack/api/edit-pace.ts';
 import { SendQueue } from '../../../src/slack/api/send-queue.ts';
+import { eventually } from '../../helpers/eventually.ts';
 
 const CALL = { method: 'chat.postMessage', channel: 'C1' };
 
@@ -59,7 +60,9 @@ test('a limit is waited out by patient calls of that channel only', async () => 
   const run = failing(limited(0.2), limited(0.1));
   const startMs = performance.now();
   const patient = queue.patiently({ ...CALL, run });
-  await queue.once({ ...CALL, channel: 'C2', run: failing() });
+  const here = () => queue.once({ ...CALL, run: failing() }).catch(() => 'refused');
+  await eventually(async () => (await here()) === 'refused');
+  expect(await queue.once({ ...CALL, channel: 'C2', run: failing() })).toBe('done');
   expect(await patient).toBe('done');
   expect(performance.now() - startMs).toBeGreaterThanOrEqual(300);
 });

@@ -325,21 +325,6 @@ test.each<[string, boolean]>([
     expect(!again.includes('isn’t installed')).toBe(kept);
   },
 );
-test('workspaces are installed again after a restart', async () => {
-  const running = await bothInstalled();
-  await running.stop();
-  const { slack } = await runTeams({ teams: running.teams, folder: running.folder });
-  for (const [team, fake] of [
-    [ALPHA, running.alpha],
-    [BETA, running.beta],
-  ] as const) {
-    await slack.post(alert(team));
-    expect(fake.messages(CHANNEL).map(shownText)).toEqual(['🔴 Shop is down']);
-    await fake.slash('/ask', 'still there?');
-    await answers(fake);
-  }
-});
-
 test('workspaces must reinstall the app after a changed client secret', async () => {
   const first = await bothInstalled();
   const { teams, folder, alpha } = first;

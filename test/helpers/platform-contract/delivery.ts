@@ -103,14 +103,15 @@ export function testDelivery(
     const { channel, platform, startLine, remove, shown } = await start();
     const { posted, announce } = await startLine();
     remove(posted.message);
-    for (const act of [
-      () => platform.update(channel, posted, OVER),
-      () => announce(),
-      () => announce({ attempted: true }),
-    ]) {
-      const tried = act();
-      await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
-      await expect(tried).rejects.toThrow('The message was deleted.');
+    const refusal = { name: 'DeliveryError', permanent: true };
+    await expect(platform.update(channel, posted, OVER)).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringContaining('The message was deleted.'),
+    });
+    for (const attempted of [false, true]) {
+      const tried = announce({ attempted });
+      await expect(tried).rejects.toMatchObject(refusal);
+      await expect(tried).rejects.toThrow(/The (message|thread) was deleted\./);
     }
     expect(shown()).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { holdTimers } from '../../helpers/hold-timers.ts';
 import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
@@ -57,8 +58,11 @@ test('a post that hangs and was stored is found, and an edit that hangs is done 
   fake.addChannel({ id: OTHER });
   fake.fail('chat.postMessage', { kind: 'hang', stored: true }, { channel: CHANNEL });
   fake.fail('chat.update', { kind: 'hang' }, { channel: OTHER });
+  const limits = holdTimers(10_000);
   await fake.slash('/ask', 'here?');
   await fake.slash('/ask', 'and there?', { channel: OTHER });
+  await eventually(() => fake.calls.filter(({ outcome }) => outcome === 'hang').length === 2);
+  limits.expire();
   for (const channel of [CHANNEL, OTHER]) {
     expect(shownText(await answered(fake, channel))).toContain('Hello from the fake provider.');
     expect(fake.channel(channel).messages).toHaveLength(2);

@@ -18,8 +18,12 @@ export function holdTimers(isHeld: number | ((ms: number) => boolean)) {
   });
   const startHeld = (run: (...given: unknown[]) => void, ms?: number, ...given: unknown[]) => {
     if (!holds(ms)) return start(run, ms, ...given);
-    held.push(() => run(...given));
-    return start(() => {}, ms);
+    const timer = start(() => {}, ms);
+    held.push(() => {
+      clearTimeout(timer);
+      run(...given);
+    });
+    return timer;
   };
   const starts = vi.spyOn(globalThis, 'setTimeout');
   starts.mockImplementation(startHeld as typeof setTimeout);

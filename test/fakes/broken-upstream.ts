@@ -8,8 +8,6 @@ export interface RawCall {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
   body: any;
   socket: Socket;
-  /** When the connection closed, by `performance.now()`; `undefined` while it is open. */
-  closedMs: number | undefined;
   /** Writes bytes, waiting while the other side takes none; false once the connection has closed. */
   write(bytes: Buffer | string): Promise<boolean>;
 }
@@ -58,12 +56,8 @@ export async function startBrokenUpstream(answer: RawAnswer): Promise<BrokenUpst
       path,
       body,
       socket,
-      closedMs: undefined,
       write: (bytes) => write(socket, bytes),
     };
-    socket.once('close', () => {
-      call.closedMs = performance.now();
-    });
     calls.push(call);
     busy.add(socket);
     await answerNow(call);

@@ -88,7 +88,6 @@ export type Fault =
   | { kind: 'no-last-line' }
   | { kind: 'half-line' }
   | { kind: 'half-character' }
-  | { kind: 'one-byte-packets' }
   | { kind: 'garbage-line' }
   | { kind: 'wrong-shape' }
   | { kind: 'html' }
@@ -294,8 +293,6 @@ export async function startModelProvider(
         return void response.end('{"object":"chat.completion"}');
       case 'endless-line':
         return await sendEndless(response, now.bytes);
-      case 'one-byte-packets':
-        return await sendByteByByte(response, answer);
       default:
         return void response.end(half);
     }
@@ -343,10 +340,7 @@ export async function startModelProvider(
     });
     const indexes = choiceIndexes(body, personality);
     if (personality.comment) response.write(personality.comment);
-    const send = (data: string) =>
-      now?.kind === 'one-byte-packets'
-        ? sendByteByByte(response, data, false)
-        : write(response, data);
+    const send = (data: string) => write(response, data);
 
     for (const index of indexes) {
       await send(event([choice(index, { role: 'assistant', content: '' })]));
@@ -513,15 +507,6 @@ async function sendEndless(response: ServerResponse, bytes: number): Promise<voi
     await write(response, block);
   }
   response.end();
-}
-
-/** Each byte as a write of its own, with a turn of the event loop between them, so that packets really are apart. */
-async function sendByteByByte(response: ServerResponse, data: string, end = true): Promise<void> {
-  for (const byte of Buffer.from(data)) {
-    await write(response, Buffer.from([byte]));
-    await new Promise(setImmediate);
-  }
-  if (end) response.end();
 }
 
 function drop(response: ServerResponse): void {

@@ -75,61 +75,6 @@ describe.skipIf(!hasPostgres)('two gateways on one database', () => {
     await eventually(async () => (await two.ask(key)).status === 401);
   });
 
-  test('hold a key to its tokens together, and give back what a request did not use', async () => {
-    const { one, two, makeKey } = await startTwo();
-    const { key } = await makeKey({ tokensPerDay: 4_000, tokensPerMinute: 50_000 });
-    const used = async () =>
-      (await two.gateway.usage({})).reduce(
-        (sum, row) => sum + row.promptTokens + row.completionTokens,
-        0,
-      );
-    // Each sets aside most of the day and uses little of it: one after another they fit, also at once.
-    for (let turn = 1; turn <= 3; turn += 1) {
-      const { status, headers } = await one.ask(key, { max_tokens: 3_700 });
-      expect([status, headers.get('x-ratelimit-limit-tokens')]).toEqual([200, '50000']);
-      expect(Number(headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(46_300);
-    }
-    const requests = async () => (await two.gateway.usage({})).map((row) => row.requests);
-    await eventuallyEquals(requests, [3], SELDOM);
-    const { limits, remaining } = (await two.report(key)).body;
-    expect(limits).toEqual({ tokens_per_day: 4_000, tokens_per_minute: 50_000 });
-    expect(remaining).toEqual({
-      tokens_per_day: 4_000 - (await used()),
-      tokens_per_minute: 50_000 - (await used()),
-    });
-    const refused = await two.ask(key, { max_tokens: 3_990 });
-    expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([
-      429,
-      'insufficient_quota',
-    ]);
-    expect(refused.text).toContain(`${await used()} are used, 0 are reserved`);
-  });
-
-  test('tell the same usage, of requests to both', async () => {
-    const { one, two, makeKey } = await startTwo();
-    const { key } = await makeKey();
-    for (let turn = 0; turn < 3; turn += 1) {
-      await one.ask(key);
-      await two.ask(key);
-    }
-    await two.ask(key, { model: 'nothing' });
-    const requests = async (gateway: typeof one) =>
-      (await gateway.report(key)).body.data.map(
-        ({ model, requests }: { model: string; requests: number }) => [model, requests],
-      );
-    for (const gateway of [one, two]) {
-      await eventuallyEquals(
-        () => requests(gateway),
-        [
-          [MODEL, 6],
-          ['unknown', 1],
-        ],
-        SELDOM,
-      );
-    }
-    expect(await one.gateway.usage({})).toEqual(await two.gateway.usage({}));
-  });
-
   test('go on when a client leaves while its limits are looked at', async () => {
     const { one, makeKey, url, schema, hold } = await startTwo();
     const { key } = await makeKey({ requestsPerMinute: 5 });

@@ -103,42 +103,6 @@ describe('a streamed answer', () => {
   });
 });
 
-describe('a caller that leaves', () => {
-  test.each([
-    ['whole', false, { kind: 'hang-before-headers' }],
-    ['whole, half answered', false, { kind: 'hang-after-headers' }],
-    ['streamed, before the first chunk', true, { kind: 'hang-before-headers' }],
-    ['streamed, in the middle', true, { kind: 'endless' }],
-  ] as const)('ends the call at the provider: %s', async (_name, stream, fault) => {
-    const { url, key, openai, usage, kit } = await startWithProviders();
-    openai.failWith(fault);
-    const { socket } = await connectCaller(url);
-    socket.write(chatRequest(key, { model: 'one', messages, stream }));
-    await eventually(() => openai.calls.length === 1);
-    if (fault.kind === 'endless') await eventually(() => (openai.calls[0]?.sentChunks ?? 0) > 3);
-    socket.destroy();
-    await eventually(() => openai.calls[0]?.aborted);
-    expect((await usage(1)).map(({ end, estimated }) => [end, estimated])).toEqual([
-      ['client_gone', true],
-    ]);
-    const metrics = await kit.server.inject('/metrics');
-    expect(metrics.body).toContain(
-      'askwatch_gateway_requests_total{model="one",end="client_gone"} 1',
-    );
-  });
-});
-
-test('a caller that leaves in the middle of its request is metered once', async () => {
-  const { url, key, usage } = await startWithProviders();
-  const { socket, length } = await connectCaller(url);
-  const headers = { 'content-length': '500', expect: '100-continue' };
-  socket.write(chatRequest(key, {}, { headers, body: '{' }));
-  // The answer 100 says that the request has arrived so far.
-  await eventually(length);
-  socket.destroy();
-  expect((await usage(1)).map(({ end }) => end)).toEqual(['client_gone']);
-});
-
 describe('what is kept of a request', () => {
   test('holds no word of question or answer, in the journal and in the log', async () => {
     const { post, openai, usage, logged } = await startWithProviders();

@@ -90,37 +90,6 @@ describe('the official client at the gateway', () => {
     expect(record?.firstTokenMs).toBeGreaterThanOrEqual(0);
   });
 
-  test('gets the usage of a stream when it asks for it', async () => {
-    const { client } = await startWithProviders();
-    const { chunks } = await read(
-      await client.chat.completions.create({
-        model: 'one',
-        messages,
-        stream: true,
-        stream_options: { include_usage: true },
-      }),
-    );
-    expect(chunks.at(-1)?.choices).toEqual([]);
-    expect(chunks.at(-1)?.usage?.completion_tokens).toBe(5);
-    expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
-  });
-
-  test.each<[string | string[]]>([['three'], [['never', 'three']]])(
-    'stops where it said: %j',
-    async (stop) => {
-      const { client, openai } = await startWithProviders();
-      openai.answerWith('one two three four');
-      const request = { model: 'one', messages, stop };
-      const { choices } = await client.chat.completions.create(request);
-      expect(choices[0]?.message.content).toBe('one two');
-      const { text } = await read(
-        await client.chat.completions.create({ ...request, stream: true }),
-      );
-      expect(text).toBe('one two');
-      expect(openai.calls.map(({ body }) => body.stop)).toEqual([stop, stop]);
-    },
-  );
-
   test('can tell which request it was, of answers, streams and errors', async () => {
     const { client } = await startWithProviders();
     const { completions } = client.chat;
@@ -300,30 +269,5 @@ describe('the official client at the gateway', () => {
       expect(ours.length).toBeGreaterThanOrEqual(3);
       for (const id of ours) expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
     }
-  });
-
-  test('follows up on the offline engine, which remembers the conversation', async () => {
-    const { client } = await startGateway();
-    const first = await client.chat.completions.create({ model: 'fast-8k', messages });
-    const said = first.choices[0]?.message.content ?? '';
-    expect(said).toContain('“Why is the sky blue?”');
-    expect(said).toContain("isn't a language model");
-    expect(said).toContain('OPENAI_API_KEY');
-    const { text, error, chunks } = await read(
-      await client.chat.completions.create({
-        model: 'fast-8k',
-        stream: true,
-        messages: [
-          { role: 'system', content: 'Be short.' },
-          ...messages,
-          { role: 'assistant', content: said },
-          { role: 'user', content: 'And at sunset?' },
-        ],
-      }),
-    );
-    expect(error).toBeUndefined();
-    expect(text).toContain('You asked: “And at sunset?”');
-    expect(text).toContain('Earlier in this conversation you asked: “Why is the sky blue?”');
-    expect(chunks.length).toBeGreaterThan(20);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
-import { eventually } from '../../helpers/eventually.ts';
 import {
   NO_OLLAMA,
   startGateway,
@@ -115,20 +114,6 @@ describe('the upstreams of a model', () => {
       expect((await usage(1)).map(({ end }) => end)).toEqual(['upstream_error']);
     },
   );
-
-  test.each([
-    [{ kind: 'hang-before-headers' }, 504],
-    [{ kind: 'hang-after-headers' }, 504],
-    [{ kind: 'only-pings', everyMs: 50 }, 504],
-    [{ kind: 'html' }, 502],
-    [{ kind: 'endless-line', bytes: 20_000_000 }, 502],
-  ] as const)('a stream that never began because of %j is a %d', async (fault, status) => {
-    const firstChunkMs = status === 504 ? 500 : 45_000;
-    const { post, openai } = await startWithProviders({ firstChunkMs });
-    openai.failWith(fault);
-    expect((await post({ model: 'one', messages, stream: true })).status).toBe(status);
-    await eventually(() => openai.calls.every(({ aborted, finished }) => aborted || finished));
-  });
 
   test('an answer without usage gets our estimate, and is recorded as estimated', async () => {
     const { post, openai, usage } = await startWithProviders();

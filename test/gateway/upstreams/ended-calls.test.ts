@@ -14,7 +14,7 @@ import { long } from '../../helpers/long.ts';
 const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
 
 /** Far more than may be held. */
-const CALLS = long ? 20 : 8;
+const CALLS = long ? 20 : 5;
 const SENT_AHEAD = long ? 40 : 15;
 
 /** A gateway over one upstream in the places of OpenAI and Groq. */

@@ -156,25 +156,6 @@ describe('a provider that gives one variant', () => {
     }
   });
 
-  test.each([1, 2, 7, 128])('gives %d as one stream', async (n) => {
-    const { groq, single, most, holdUntil } = await startSingle();
-    const request = n === 1 ? { model: 'one', messages } : ask(n);
-    const [chunks] = await Promise.all([
-      collect(withParallelChoices(single, n).stream({ ...request, stream: true }, never())),
-      holdUntil(Math.min(n, AT_A_TIME)),
-    ]);
-    const found = byIndex(chunks);
-    expect([...found.keys()].sort((a, b) => a - b)).toEqual(upTo(n));
-    expect(new Set([...found.values()].map(({ text }) => text))).toEqual(new Set(jokes(n)));
-    for (const { roles, ends } of found.values()) expect([roles, ends]).toEqual([1, ['stop']]);
-    expect(new Set(chunks.map(({ id, created }) => `${id} ${created}`)).size).toBe(1);
-    const told = chunks.filter(({ usage }) => usage);
-    expect(told).toEqual([chunks.at(-1)]);
-    expect(told[0]).toMatchObject({ choices: [], usage: { completion_tokens: 3 * n } });
-    expect(groq.calls).toHaveLength(n);
-    expect(most()).toBe(Math.min(n, AT_A_TIME));
-  });
-
   test.each(['whole', 'streamed'])('ends the other calls when one fails, %s', async (how) => {
     const { groq, single } = await startSingle();
     groq.holdChunks();
@@ -190,13 +171,6 @@ describe('a provider that gives one variant', () => {
     const others = groq.calls.filter((_, at) => at !== 3);
     await eventually(() => others.every(({ aborted }) => aborted));
     expect(groq.calls).toHaveLength(AT_A_TIME);
-  });
-
-  test('breaks off when one of its calls does', async () => {
-    const { groq, single } = await startSingle();
-    groq.failWith({ kind: 'cut', afterChunks: 1 }, 1);
-    const chunks = withParallelChoices(single, 3).stream(ask(3, { stream: true }), never());
-    await expect(collect(chunks)).rejects.toBeInstanceOf(UpstreamError);
   });
 
   test.each(['whole', 'streamed'])('ends all calls when the client leaves, %s', async (how) => {

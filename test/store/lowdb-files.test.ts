@@ -82,17 +82,6 @@ test('files that a killed process left half written are removed at the next star
   expect(await everythingIn(folder)).toEqual(before);
 });
 
-test('records go to the file of their own UTC day', async () => {
-  const folder = await folderOnDisk();
-  const journal = (await openAt(folder)).journal(results);
-  const midnightMs = Date.UTC(2026, 11, 1);
-  await Promise.all([midnightMs - 1, midnightMs].map((atMs) => journal.append({ atMs })));
-  expect((await readdir(join(folder, 'results'))).sort()).toEqual([
-    '2026-11-30.ndjson',
-    '2026-12-01.ndjson',
-  ]);
-});
-
 test('many documents written at once open few files at once', async () => {
   const documents = long ? 500 : 200;
   const folder = await folderOnDisk();

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
 import type { Series, SeriesRow } from '../../src/store/series.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { long } from '../helpers/long.ts';
-import { startPostgres } from '../helpers/postgres/server.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
 
 const SECOND = 1_000;
@@ -155,55 +151,5 @@ describe.skipIf(!hasPostgres)('a series', () => {
     await series.forget('a');
     expect(await all(series, 'a')).toEqual([]);
     expect(await all(series, 'ab')).toHaveLength(1);
-  });
-
-  test('stores everything once when all its connections are ended again and again', async () => {
-    const { openSeries: open, query, endConnections } = await openSeries();
-    const series = await open();
-    let isOver = false;
-    const ending = (async () => {
-      let ended = 0;
-      while (!isOver) {
-        ended += await endConnections('%check_result%');
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      return ended;
-    })();
-    const rows: SeriesRow[] = [];
-    for (let batch = 0; batch < (long ? 400 : 60); batch += 1) {
-      const some = Array.from({ length: 200 }, (_, no) =>
-        row(`m${no}`, EVENING + batch * SECOND, { took: batch }),
-      );
-      // The collector waits for each append.
-      await eventually(async () => {
-        expect(await series.append(some)).toEqual([]);
-        return true;
-      });
-      rows.push(...some);
-    }
-    isOver = true;
-    expect(await ending).toBeGreaterThan(0);
-    const [stored] = await query('select count(*)::int as count from #.check_result');
-    expect(stored?.count).toBe(rows.length);
-  });
-
-  test('says that the database is away, and takes the same rows when it is back', async () => {
-    const server = await startPostgres({ durable: true });
-    try {
-      const { open } = await testDatabase();
-      const { series } = await open({ url: server.url });
-      await series.append([row('a', EVENING)]);
-      await server.stop();
-      const rows = [row('a', EVENING + 1), row('a', EVENING + 2)];
-      await expect(series.append(rows)).rejects.toThrow(StoreUnavailableError);
-      await expect(series.newest('a', { count: 1 })).rejects.toThrow(StoreUnavailableError);
-      await server.start();
-      expect(await eventually(() => series.append(rows))).toEqual([]);
-      expect(await all(series, 'a')).toHaveLength(3);
-      await server.crash();
-      expect(await eventually(() => all(series, 'a'))).toHaveLength(3);
-    } finally {
-      await server.remove();
-    }
   });
 });

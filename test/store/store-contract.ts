@@ -365,15 +365,6 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect(third?.fence).toBeGreaterThan(second?.fence ?? Number.NaN);
     });
 
-    test('is held until it is released', async () => {
-      const { store } = await open();
-      const lease = await store.lease('poller');
-      expect([lease?.isHeld(), lease?.signal.aborted]).toEqual([true, false]);
-      await lease?.release();
-      expect([lease?.isHeld(), lease?.signal.aborted]).toEqual([false, true]);
-      expect((await store.lease('poller'))?.isHeld()).toBe(true);
-    });
-
     test('goes to one of those who ask at the same moment', async () => {
       const { store } = await open();
       const taken = await Promise.all(Array.from({ length: 10 }, () => store.lease('poller')));

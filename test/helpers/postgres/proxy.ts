@@ -4,41 +4,24 @@ import { onTestFinished } from 'vitest';
 /** Message type of a NOTIFY event. */
 const NOTIFICATION = 'A'.charCodeAt(0);
 
-/** Loses the next answer to a statement with some text in it, together with its connection. */
-export interface LosingAnswers {
-  /** Empty when nothing is to be lost. */
-  text: string;
-}
-
 interface ProxyOptions {
   passesNotifications?: boolean;
   delayMs?: number;
-  losing?: LosingAnswers;
+  /** Loses the next answer to a statement with this text in it, together with its connection; empty for none. */
+  losing?: { text: string };
 }
 
 /**
  * Stands between a program and PostgreSQL. What one listens for does not come through, as behind a pooler that gives each
  * transaction another connection; with `delayMs` every answer comes that much later. Gives the address to use.
  */
-export async function startProxy(url: string, options: ProxyOptions = {}): Promise<string> {
-  return (await startCuttableProxy(url, options)).url;
-}
-
-/** A proxy that can cut the program off and reconnect it. */
-export async function startCuttableProxy(
+export async function startProxy(
   url: string,
-  {
-    passesNotifications = false,
-    delayMs: delayAtFirstMs = 0,
-    losing = { text: '' },
-  }: ProxyOptions = {},
-) {
-  let delayMs = delayAtFirstMs;
+  { passesNotifications = false, delayMs = 0, losing = { text: '' } }: ProxyOptions = {},
+): Promise<string> {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
-  let isCut = false;
   const server = createServer((client) => {
-    if (isCut) return void client.destroy();
     const upstream = connect(Number(port), hostname);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -80,22 +63,7 @@ export async function startCuttableProxy(
   if (address === null || typeof address === 'string') throw new Error('no port');
   const own = new URL(url);
   own.port = String(address.port);
-  return {
-    url: own.href,
-    cut() {
-      isCut = true;
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-    },
-    isCut: () => isCut,
-    /** From now on every answer comes so much later. */
-    delay(ms: number) {
-      delayMs = ms;
-    },
-    restore() {
-      isCut = false;
-    },
-  };
+  return own.href;
 }
 
 /** The whole messages in some bytes but those, and what has only begun. */

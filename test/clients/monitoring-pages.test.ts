@@ -5,7 +5,7 @@ import { ContractError } from '../../src/clients/errors.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { counting } from '../helpers/bot/stepped-watch.ts';
 
-const COUNT = 25_000;
+const COUNT = 20_001;
 const monitors = Array.from({ length: COUNT }, (_, at) =>
   counting(`mon_${String(at).padStart(6, '0')}`, 0, {
     target: `https://host-${at}.example.com/${'a'.repeat(150)}`,

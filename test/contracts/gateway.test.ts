@@ -3,7 +3,6 @@ import {
   ChatCompletion,
   ChatCompletionChunk,
   ChatRequest,
-  GatewayPath,
   ModelList,
 } from '../../src/contracts/gateway.ts';
 import { plainWords } from '../../src/contracts/plain-words.ts';
@@ -16,13 +15,6 @@ function verdict(schema: typeof ModelList, value: unknown): string {
 }
 
 const request = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
-
-test('the paths are those of the contract', () => {
-  expect(GatewayPath).toMatchObject({
-    models: '/v1/models',
-    chatCompletions: '/v1/chat/completions',
-  });
-});
 
 /** Returns the field at fault, the code and the sentence, or `ok`. */
 function told(value: unknown): string {

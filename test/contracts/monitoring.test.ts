@@ -1,14 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  MonitorCreate,
-  MonitorCreated,
-  MonitoringPath,
-  MonitorList,
-  PushAnswer,
-  pushPath,
-} from '../../src/contracts/monitoring.ts';
+import { MonitorCreate, MonitorCreated, MonitorList } from '../../src/contracts/monitoring.ts';
 import { addedPath, GivenTime } from '../../src/contracts/monitoring-additions.ts';
-import { MONITORING_REQUESTS_PER_MINUTE, RateLimitHeader } from '../../src/contracts/rate-limit.ts';
 
 const base = { name: 'Shop', target: 'https://example.com' };
 
@@ -22,17 +14,6 @@ function verdict(value: unknown): string {
     )
     .join(' ');
 }
-
-test('paths and limits are those of the contract', () => {
-  expect(MonitoringPath).toEqual({
-    monitors: '/api/v1/public/monitors',
-    push: '/api/v1/public/push/:token',
-  });
-  expect(pushPath('a/b?c')).toBe('/api/v1/public/push/a%2Fb%3Fc');
-  expect(MONITORING_REQUESTS_PER_MINUTE).toBe(120);
-  expect(RateLimitHeader.limit).toBe('X-RateLimit-Limit'.toLowerCase());
-  expect(RateLimitHeader.remaining).toBe('X-RateLimit-Remaining'.toLowerCase());
-});
 
 test('added paths are filled with what stands in them, encoded', () => {
   expect(addedPath('monitor', { id: 'a/b?c' })).toBe('/api/v1/public/monitors/a%2Fb%3Fc');
@@ -199,18 +180,6 @@ describe('a list of monitors', () => {
     });
   });
 
-  test('may carry our additions', () => {
-    const more = {
-      ...monitor,
-      status_changed_at: '2026-12-01T09:30:00.000Z',
-      status_changes: 3,
-      status_reason: 'timeout',
-      last_checked_at: null,
-      response_time_ms: 12.5,
-    };
-    expect(MonitorList.parse({ count: 1, monitors: [more] }).monitors).toEqual([more]);
-  });
-
   test.each(Object.keys(monitor))('is invalid when a monitor has no %s', (field) => {
     const bad = { count: 1, monitors: [{ ...monitor, [field]: undefined }] };
     expect(MonitorList.safeParse(bad).success).toBe(false);
@@ -261,9 +230,4 @@ describe('the answer to a create', () => {
   ])('has its time in ISO 8601: %s is %s', (created_at, good) => {
     expect(MonitorCreated.safeParse({ ...created, created_at }).success).toBe(good);
   });
-});
-
-test('the answer to a ping is exactly ok', () => {
-  expect(PushAnswer.safeParse({ ok: true }).success).toBe(true);
-  expect(PushAnswer.safeParse({ ok: false }).success).toBe(false);
 });

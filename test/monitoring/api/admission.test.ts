@@ -118,6 +118,28 @@ test.each([
 });
 
 test.each([
+  ['HTTP', 'example.com', 'such as https://example.com'],
+  ['HTTP', 'ftp://example.com/', 'http'],
+  ['HTTP', 'http://1.1.1.1/a b', ''],
+  ['HTTP', 'http://1.1.1.1:65536/', ''],
+  ['DNS', 'https://shop.example/cart', 'only the name, such as shop.example'],
+  ['DNS', '192.0.2.1', ''],
+  ['DNS', 'a..example', ''],
+])('a target of %s is refused: %s', async (check_type, target, sentence) => {
+  const error = await refusal({ check_type, target });
+  expect(error).toMatchObject({ status: 400, param: 'target' });
+  expect(error?.message).toContain(sentence);
+});
+
+test.each([
+  ['_sip._tcp.example.com.', { record_type: 'SRV' }],
+  ['münchen.example', {}],
+  ['192.0.2.1', { record_type: 'PTR' }],
+])('a target of DNS is accepted: %s', async (target, config) => {
+  expect(await refusal({ check_type: 'DNS', target, config })).toBeUndefined();
+});
+
+test.each([
   { rcode: 'NXDOMAIN' },
   { match: 'any' },
   { match: 'exact', expected: ['1.1.1.1'], degraded_after_ms: 500 },

@@ -117,16 +117,6 @@ test.each([
   });
 });
 
-test('a day begins for all monitors at midnight, UTC', async () => {
-  const { service, clock, shopId } = await twoSites();
-  await clock.advance(24 * HOUR_MS);
-  const list = DayList.parse((await service.call('GET', DAYS)).body);
-  const shop = list.monitors.find(({ id }) => id === shopId);
-  expect(list.last).toBe(new Date(clock.wallMs()).toISOString().slice(0, 10));
-  expect(shop?.up_ms).toHaveLength(2);
-  expect(shop?.down_ms).toEqual([2 * HOUR_MS, 0]);
-});
-
 test('the monitors after an id are listed also when the monitor of that id is gone', async () => {
   const service = await startService();
   const ids: string[] = [];

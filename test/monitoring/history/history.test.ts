@@ -61,27 +61,6 @@ async function startHistory(startMs = NOON, atEnd: AtEnd = onTestFinished) {
   };
 }
 
-test('results come newest first, with the reason of what failed, and survive a restart', async () => {
-  const service = await startHistory();
-  await service.look('a', NOON + 1);
-  await service.look('b', NOON + 2);
-  await service.look('a', NOON + 3, timedOut);
-  const told = [
-    {
-      at: '2027-01-15T12:00:00.003Z',
-      ok: false,
-      outcome: 'timeout',
-      reason: 'no answer within 5 s',
-      response_time_ms: 5_000,
-    },
-    { at: '2027-01-15T12:00:00.001Z', ok: true, outcome: 'ok', response_time_ms: 20 },
-  ];
-  expect(await service.history.results('a', 10)).toEqual(told);
-  expect(await service.history.results('a', 1)).toEqual(told.slice(0, 1));
-  await service.restart();
-  expect(await service.history.results('a', 10)).toEqual(told);
-});
-
 /** More than are shown at once, with a restart after that. */
 const ROUNDS = long ? 40 : 28;
 
@@ -122,51 +101,6 @@ test('what is past is told also in the moment in which an hour begins, and once 
   expect(await service.history.uptime('a', past)).toEqual(seen);
 });
 
-test('a result counts for the time until the next one, and for two intervals at most', async () => {
-  const service = await startHistory();
-  await service.look('a', NOON);
-  await service.look('a', NOON + MINUTE, timedOut);
-  service.at(NOON + 10 * MINUTE);
-  const seen = { upMs: MINUTE, downMs: 2 * MINUTE, unseenMs: 7 * MINUTE };
-  const range = { fromMs: NOON, toMs: NOON + 10 * MINUTE };
-  expect(await service.history.uptime('a', range)).toEqual(seen);
-  await service.restart();
-  expect(await service.history.uptime('a', range)).toEqual(seen);
-  const hour = {
-    starts_at: '2027-01-15T12:00:00.000Z',
-    checks: 2,
-    failures: 1,
-    response_time_ms: { min: 20, mean: 20, max: 20 },
-    up_ms: MINUTE,
-    down_ms: 2 * MINUTE,
-  };
-  const query = { fromMs: NOON, toMs: NOON + HOUR };
-  expect(await service.history.rollups('a', { by: 'hour', ...query })).toEqual([hour]);
-  expect(await service.history.rollups('a', { by: 'day', ...query })).toEqual([
-    { ...hour, starts_at: '2027-01-15T00:00:00.000Z' },
-  ]);
-  expect(await service.history.rollups('a', { by: 'minute', ...query })).toEqual([
-    { ...hour, checks: 1, failures: 0, down_ms: 0 },
-    {
-      ...hour,
-      starts_at: '2027-01-15T12:01:00.000Z',
-      checks: 1,
-      response_time_ms: null,
-      up_ms: 0,
-      down_ms: MINUTE,
-    },
-    {
-      ...hour,
-      starts_at: '2027-01-15T12:02:00.000Z',
-      checks: 0,
-      failures: 0,
-      response_time_ms: null,
-      up_ms: 0,
-      down_ms: MINUTE,
-    },
-  ]);
-});
-
 const change = (number: number, more: Partial<StatusChange>): StatusChange => ({
   atMs: NOON + number * SECOND,
   sinceMs: NOON + number * SECOND,
@@ -174,51 +108,6 @@ const change = (number: number, more: Partial<StatusChange>): StatusChange => ({
   to: 'DOWN',
   number,
   ...more,
-});
-
-test('an incident goes from DOWN to the next change, and a change that is reported twice counts once', async () => {
-  const service = await startHistory();
-  const down = change(1, { sinceMs: NOON, outcome: 'timeout', reason: 'no answer within 5 s' });
-  await service.history.addChanges('a', [down]);
-  await service.history.addChanges('a', [down]);
-  const begun = {
-    id: 'a:1',
-    change: 1,
-    started_at: '2027-01-15T12:00:00.000Z',
-    ended_at: null,
-    cause: 'no answer within 5 s',
-    outcome: 'timeout',
-    ended_as: null,
-  };
-  expect(await service.history.incidents('a', 10)).toEqual([begun]);
-  await service.history.addChanges('a', [
-    change(2, { from: 'DOWN', to: 'UP' }),
-    change(3, { from: 'UP', to: 'DEGRADED' }),
-  ]);
-  await service.restart();
-  expect(await service.history.incidents('a', 10)).toEqual([
-    { ...begun, ended_at: '2027-01-15T12:00:02.000Z', ended_as: 'UP' },
-  ]);
-});
-
-test('a pause ends the time for which the result before counts', async () => {
-  const service = await startHistory();
-  await service.look('a', NOON);
-  await service.history.cover('a', NOON + 10 * SECOND);
-  service.at(NOON + HOUR);
-  const range = { fromMs: NOON, toMs: NOON + HOUR };
-  const seen = { upMs: 10 * SECOND, downMs: 0, unseenMs: HOUR - 10 * SECOND };
-  expect(await service.history.uptime('a', range)).toEqual(seen);
-  await service.restart();
-  expect(await service.history.uptime('a', range)).toEqual(seen);
-});
-
-test('covered time is unseen', async () => {
-  const service = await startHistory();
-  await service.look('a', NOON, timedOut, { covered: true });
-  service.at(NOON + HOUR);
-  const range = { fromMs: NOON, toMs: NOON + HOUR };
-  expect(await service.history.uptime('a', range)).toMatchObject({ upMs: 0, downMs: 0 });
 });
 
 test('the history of a removed monitor does not come back', async () => {

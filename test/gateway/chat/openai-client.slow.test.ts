@@ -1,21 +1,12 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { startGateway, startWithProviders } from '../../helpers/gateway/running-gateway.ts';
+import {
+  readStream,
+  startGateway,
+  startWithProviders,
+} from '../../helpers/gateway/running-gateway.ts';
 
 const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }];
-
-/** Reads a stream to its end; what came stays with the error it ended with. */
-async function read(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
-  const chunks: OpenAI.ChatCompletionChunk[] = [];
-  let error: unknown;
-  try {
-    for await (const chunk of stream) chunks.push(chunk);
-  } catch (caught) {
-    error = caught;
-  }
-  const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
-  return { chunks, text, error };
-}
 
 describe('the official client at the gateway', () => {
   test('lists nine text and four image models in the contract’s order', async () => {
@@ -77,7 +68,7 @@ describe('the official client at the gateway', () => {
     const { client, openai, usage } = await startWithProviders();
     openai.answerWith(['Rayleigh', ' scattering', ' 🌈 é.']);
     const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
-    const { chunks, text, error } = await read(stream);
+    const { chunks, text, error } = await readStream(stream);
     expect(error).toBeUndefined();
     expect(text).toBe('Rayleigh scattering 🌈 é.');
     expect(new Set(chunks.map(({ model }) => model))).toEqual(new Set(['one']));
@@ -256,7 +247,7 @@ describe('the official client at the gateway', () => {
       expectOne([await client.chat.completions.create(ask)]);
       const stream_options = { include_usage: true };
       const stream = await client.chat.completions.create({ ...ask, stream: true, stream_options });
-      const { chunks, text } = await read(stream);
+      const { chunks, text } = await readStream(stream);
       expect(text).toContain('Hello from the fake provider.');
       expect(chunks.at(-1)?.usage?.completion_tokens).toBeGreaterThan(0);
       expectOne(chunks);

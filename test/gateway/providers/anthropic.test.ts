@@ -2,9 +2,14 @@ import OpenAI from 'openai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { GatewayTimes } from '../../../src/gateway/gateway.ts';
 import { startAnthropic } from '../../fakes/anthropic.ts';
-import { startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import {
+  NO_OLLAMA,
+  readStream,
+  startFake,
+  startGateway,
+  textModel,
+} from '../../helpers/gateway/running-gateway.ts';
 import { longOnly } from '../../helpers/long-only.ts';
 
 const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }];
@@ -15,22 +20,15 @@ async function startClaude(
 ) {
   const { model = 'claude-haiku-4-5', times = {} } = options;
   const api = await startAnthropic({ models: [model] });
-  const second = await startModelProvider();
-  onTestFinished(async () => {
-    await api.close();
-    await second.close();
-  });
-  const claude = { provider: 'anthropic' as const, model };
-  const shared = { kind: 'text' as const, context_length: 200_000 };
+  const second = await startFake();
+  onTestFinished(() => api.close());
+  const claude: [string, string] = ['anthropic', model];
+  const shared = { context_length: 200_000 };
   const gateway = await startGateway({
     catalog: {
       models: [
-        { id: 'claude', ...shared, input: ['text', 'image'], upstreams: [claude] },
-        {
-          id: 'either',
-          ...shared,
-          upstreams: [claude, { provider: 'openai', model: 'test-model' }],
-        },
+        { ...textModel('claude', claude), ...shared, input: ['text', 'image'] },
+        { ...textModel('either', claude, 'openai'), ...shared },
       ],
     },
     providers: {
@@ -41,19 +39,6 @@ async function startClaude(
     times,
   });
   return { ...gateway, api, second, ask: gateway.client.chat.completions };
-}
-
-/** Reads a stream to its end; what came stays with the error it ended with. */
-async function read(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
-  const chunks: OpenAI.ChatCompletionChunk[] = [];
-  let error: unknown;
-  try {
-    for await (const chunk of stream) chunks.push(chunk);
-  } catch (caught) {
-    error = caught;
-  }
-  const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
-  return { chunks, text, error };
 }
 
 describe('the Messages API behind the gateway', () => {
@@ -107,7 +92,9 @@ describe('the Messages API behind the gateway', () => {
           finish_reason: 'stop',
         },
       ]);
-      const { chunks, text, error } = await read(await ask.create({ ...request, stream: true }));
+      const { chunks, text, error } = await readStream(
+        await ask.create({ ...request, stream: true }),
+      );
       expect([text, error]).toEqual(['one two three', undefined]);
       expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '' });
       expect(chunks.at(-1)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'stop' }]);
@@ -251,7 +238,7 @@ describe('the Messages API behind the gateway', () => {
       stream: true,
       stream_options: { include_usage: true },
     });
-    expect((await read(streamed)).chunks.at(-1)).toMatchObject({ choices: [], usage: told });
+    expect((await readStream(streamed)).chunks.at(-1)).toMatchObject({ choices: [], usage: told });
 
     await ask.create({ model: 'claude', messages });
     const marked = { type: 'text', text: 'Long.', cache_control: { type: 'ephemeral' } };
@@ -429,7 +416,7 @@ describe('the Messages API behind the gateway', () => {
     const request = { model: 'claude', messages, stop: '\n' };
     const whole = await ask.create(request);
     expect(whole.choices[0]).toMatchObject({ message: { content: 'one' }, finish_reason: 'stop' });
-    const { text, chunks } = await read(await ask.create({ ...request, stream: true }));
+    const { text, chunks } = await readStream(await ask.create({ ...request, stream: true }));
     expect(text).toBe('one');
     expect(chunks.filter(({ choices }) => choices[0]?.finish_reason)).toHaveLength(1);
     expect(api.calls.map(({ body }) => body.stop_sequences)).toEqual([undefined, undefined]);
@@ -451,7 +438,7 @@ describe('the Messages API behind the gateway', () => {
     api.answerWith({ blocks: [], stopReason });
     const whole = await ask.create({ model: 'claude', messages });
     expect(whole.choices[0]).toMatchObject({ message: { content: '' }, finish_reason: finish });
-    const { chunks, error } = await read(
+    const { chunks, error } = await readStream(
       await ask.create({ model: 'claude', messages, stream: true }),
     );
     expect(error).toBeUndefined();
@@ -508,7 +495,7 @@ describe('the Messages API when it fails', () => {
   ] as const)('before it said anything, by %j, lets another answer', async (fault) => {
     const { ask, api, second } = await startClaude({ times: { firstChunkMs: 2_000 } });
     api.failWith(fault);
-    const { text, error } = await read(
+    const { text, error } = await readStream(
       await ask.create({ model: 'either', messages, stream: true }),
     );
     expect([text, error]).toEqual(['Hello from the fake provider.', undefined]);
@@ -525,7 +512,7 @@ describe('the Messages API when it fails', () => {
     const stallMs = fault.kind === 'only-pings' ? 2_000 : 45_000;
     const { ask, api, second, usage } = await startClaude({ times: { stallMs } });
     api.failWith(fault);
-    const { text, error } = await read(
+    const { text, error } = await readStream(
       await ask.create({ model: 'either', messages, stream: true }),
     );
     expect(error).toBeInstanceOf(OpenAI.APIError);
@@ -552,7 +539,7 @@ describe('the Messages API when it fails', () => {
       const ids = new Set<string>();
       for (let time = 0; time < 2; time += 1) {
         ids.add((await ask.create({ model: 'claude', messages })).id);
-        const { chunks } = await read(
+        const { chunks } = await readStream(
           await ask.create({ model: 'claude', messages, stream: true }),
         );
         const own = new Set(chunks.map(({ id }) => id));

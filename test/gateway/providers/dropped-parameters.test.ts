@@ -1,9 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Model, ModelList } from '../../../src/contracts/gateway.ts';
-import type { ProviderName } from '../../../src/gateway/providers/provider-table.ts';
 import { startAnthropic } from '../../fakes/anthropic.ts';
-import { startModelProvider } from '../../fakes/model-provider.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import {
+  NO_OLLAMA,
+  startFake,
+  startGateway,
+  textModel,
+} from '../../helpers/gateway/running-gateway.ts';
 
 const ASKED = {
   messages: [{ role: 'user', content: 'Hi', name: 'Ada' }],
@@ -15,13 +18,8 @@ const ASKED = {
 
 /** A gateway whose models are each answered by another provider; `both` by Gemini, which takes less, and then by Groq. */
 async function startMixed() {
-  const fakes = { openai: await startFake(), gemini: await startFake(), groq: await startFake() };
-  const text = (id: string, ...upstreams: Array<[ProviderName, string]>) => ({
-    id,
-    kind: 'text' as const,
-    context_length: 4096,
-    upstreams: upstreams.map(([provider, model]) => ({ provider, model })),
-  });
+  const start = () => startFake({ models: ['test-model', 'gpt-6-luna'] });
+  const fakes = { openai: await start(), gemini: await start(), groq: await start() };
   const at = ({ url, apiKey }: { url: string; apiKey: string }) => ({
     apiKey,
     baseUrl: `${url}/v1`,
@@ -29,9 +27,9 @@ async function startMixed() {
   const gateway = await startGateway({
     catalog: {
       models: [
-        text('elsewhere', ['openai', 'gpt-6-luna']),
-        text('less', ['gemini', 'test-model']),
-        text('both', ['gemini', 'test-model'], ['groq', 'test-model']),
+        textModel('elsewhere', ['openai', 'gpt-6-luna']),
+        textModel('less', 'gemini'),
+        textModel('both', 'gemini', 'groq'),
       ],
     },
     providers: {
@@ -42,12 +40,6 @@ async function startMixed() {
     },
   });
   return { ...gateway, ...fakes };
-}
-
-async function startFake() {
-  const fake = await startModelProvider({ models: ['test-model', 'gpt-6-luna'] });
-  onTestFinished(() => fake.close());
-  return fake;
 }
 
 test('all parameters are sent to another OPENAI_BASE_URL, whatever the name of the model', async () => {
@@ -159,16 +151,7 @@ test('parameters that are not sent to Anthropic are named', async () => {
   const fake = await startAnthropic({ models: ['claude-sonnet-5'] });
   onTestFinished(() => fake.close());
   const { post } = await startGateway({
-    catalog: {
-      models: [
-        {
-          id: 'thinker',
-          kind: 'text',
-          context_length: 4096,
-          upstreams: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
-        },
-      ],
-    },
+    catalog: { models: [textModel('thinker', ['anthropic', 'claude-sonnet-5'])] },
     providers: { ...NO_OLLAMA, anthropic: { apiKey: fake.apiKey, baseUrl: `${fake.url}/v1` } },
   });
   const { headers } = await post({

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { type RawCall, startBrokenUpstream } from '../../fakes/broken-upstream.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { NO_OLLAMA, startGateway, textModel } from '../../helpers/gateway/running-gateway.ts';
 
 const ARGUMENTS = '{"city":"Zürich \\"West\\""}';
 const CALL = {
@@ -67,16 +67,7 @@ const weather = {
 async function startWithTools(provider: 'openai' | 'mistral') {
   const upstream = await startBrokenUpstream(answerWithTool);
   const running = await startGateway({
-    catalog: {
-      models: [
-        {
-          id: 'tooled',
-          kind: 'text',
-          context_length: 4096,
-          upstreams: [{ provider, model: 'test-model' }],
-        },
-      ],
-    },
+    catalog: { models: [textModel('tooled', provider)] },
     providers: { ...NO_OLLAMA, [provider]: { apiKey: 'key-0123456789', baseUrl: upstream.url } },
   });
   return { ...running, upstream };

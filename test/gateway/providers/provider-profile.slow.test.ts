@@ -2,9 +2,13 @@ import dns from 'node:dns';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Provider } from '../../../src/gateway/providers/provider.ts';
 import type { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
-import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import {
+  NO_OLLAMA,
+  startFake,
+  startGateway,
+  textModel,
+} from '../../helpers/gateway/running-gateway.ts';
 import {
   complete,
   providerAt,
@@ -56,15 +60,12 @@ const EVERY_PARAMETER = {
   frequency_penalty: -0.5,
 };
 
-async function startFake(name: Name, model: string): Promise<ModelProvider> {
-  const fake = await startModelProvider({
+const startLike = (name: Name, model: string) =>
+  startFake({
     models: [model],
     personality: PERSONALITIES[name],
     ...(name === 'ollama' && { apiKey: '' }),
   });
-  onTestFinished(() => fake.close());
-  return fake;
-}
 
 /** An address of OpenAI's own that leads to the fake: what names say of models holds there alone. */
 function asOpenai(url: string): string {
@@ -82,20 +83,11 @@ function asOpenai(url: string): string {
 
 /** A gateway over a provider that is like the real one, and the official client at it. */
 async function startRow(name: Name, model: string, apiKey?: string) {
-  const fake = await startFake(name, model);
+  const fake = await startLike(name, model);
   const baseUrl = `${name === 'openai' ? asOpenai(fake.url) : fake.url}/v1`;
   const key = { apiKey: apiKey ?? fake.apiKey, baseUrl };
   const gateway = await startGateway({
-    catalog: {
-      models: [
-        {
-          id: 'role',
-          kind: 'text',
-          context_length: 4096,
-          upstreams: [{ provider: name, model: name === 'ollama' ? '*' : model }],
-        },
-      ],
-    },
+    catalog: { models: [textModel('role', [name, name === 'ollama' ? '*' : model])] },
     providers: name === 'ollama' ? { ollama: { baseUrl } } : { ...NO_OLLAMA, [name]: key },
   });
   return { ...gateway, fake };
@@ -152,7 +144,7 @@ describe.each(TRIED)('%s, with %s', (name, model) => {
   });
 
   test('sends the usage of a stream when it is asked for in its own way', async () => {
-    const fake = await startFake(name, model);
+    const fake = await startLike(name, model);
     const provider: Provider = providerAt(name, fake.url, fake.apiKey);
     const request = { model: 'role', messages: [{ role: 'user' as const, content: 'Hi' }] };
     const chunks = await stream(startUpstream(provider, model), request);

@@ -2,18 +2,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readServedModels } from '../../../src/gateway/providers/served-models.ts';
-import { startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { NO_OLLAMA, startFake, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { listen } from '../../helpers/http/listen.ts';
 
 const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
 
-type Models = NonNullable<Parameters<typeof startModelProvider>[0]>['models'];
+type Models = NonNullable<Parameters<typeof startFake>[0]>['models'];
 
 /** The gateway with the shipped catalog over another service than OpenAI. */
 async function startElsewhere(models: NonNullable<Models>) {
-  const service = await startModelProvider({ models });
-  onTestFinished(() => service.close());
+  const service = await startFake({ models });
   const running = await startGateway({
     providers: {
       ...NO_OLLAMA,
@@ -84,19 +83,9 @@ describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
       // Every later request, not the second alone: on a busy machine its answer may come after the 50 ms.
       if (lists > 1) response.end('{"data":[{"id":"late"}]}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
+    const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
     const { gateway, client, logged } = await startGateway({
-      providers: {
-        ...NO_OLLAMA,
-        openai: {
-          apiKey: 'k',
-          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-        },
-      },
+      providers: { ...NO_OLLAMA, openai: { apiKey: 'k', baseUrl } },
       times: { listMs: 50, listAgainMs: 20 },
     });
     await eventually(() => gateway.answering().description.includes('(late)'));
@@ -114,18 +103,11 @@ describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
       asked.push(request.url ?? '');
       response.end('{"data":[{"id":"other"}]}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
+    const baseUrl = `http://127.0.0.1:${await listen(server)}`;
     const upstreams = [{ provider: 'openai' as const, model: 'mine' }];
     const { gateway } = await startGateway({
       catalog: { models: [{ id: 'one', kind: 'text', context_length: 1, upstreams }] },
-      providers: {
-        ...NO_OLLAMA,
-        openai: {
-          apiKey: 'k',
-          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-        },
-      },
+      providers: { ...NO_OLLAMA, openai: { apiKey: 'k', baseUrl } },
     });
     expect([asked, gateway.answering().description]).toEqual([
       [],

@@ -1,11 +1,15 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Dialect, ProviderTable } from '../../../src/gateway/providers/provider.ts';
 import { CONVENTION, PROVIDER_TABLE } from '../../../src/gateway/providers/provider-table.ts';
-import { startModelProvider } from '../../fakes/model-provider.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import {
+  NO_OLLAMA,
+  startFake,
+  startGateway,
+  textModel,
+} from '../../helpers/gateway/running-gateway.ts';
+import { listen } from '../../helpers/http/listen.ts';
 
 /** The row that a newcomer writes, and nothing else anywhere. */
 type ToyRow = Pick<ProviderTable[string], 'baseUrl'> & Partial<ProviderTable[string]>;
@@ -18,16 +22,7 @@ async function startWithToy(row: ToyRow, apiKey: string | undefined) {
   };
   return await startGateway({
     table,
-    catalog: {
-      models: [
-        {
-          id: 'plaything',
-          kind: 'text',
-          context_length: 4096,
-          upstreams: [{ provider: 'toy', model: 'test-model' }],
-        },
-      ],
-    },
+    catalog: { models: [textModel('plaything', 'toy')] },
     // Another provider that is set up keeps the offline engine away.
     providers: {
       ...NO_OLLAMA,
@@ -35,12 +30,6 @@ async function startWithToy(row: ToyRow, apiKey: string | undefined) {
       ...(apiKey !== undefined && { toy: { apiKey } }),
     },
   });
-}
-
-async function startFake() {
-  const fake = await startModelProvider();
-  onTestFinished(() => fake.close());
-  return fake;
 }
 
 const request = {
@@ -148,9 +137,7 @@ async function startToyService() {
     const events = [...TOY_TEXT.map((says) => ({ says })), { over: true }];
     response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { calls, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { calls, url: `http://127.0.0.1:${await listen(server)}` };
 }
 
 test('A row may bring a dialect of its own', async () => {

@@ -1,13 +1,14 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CatalogInput } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { type RawAnswer, startBrokenUpstream } from '../../fakes/broken-upstream.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { goodAnswer, LANES, type Lane, SAID } from '../../helpers/gateway/fault-answers.ts';
 import { answerWell } from '../../helpers/gateway/fault-play.ts';
 import { chatRequest, connectCaller } from '../../helpers/gateway/raw-caller.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { NO_OLLAMA, startGateway, textModel } from '../../helpers/gateway/running-gateway.ts';
+import { listen } from '../../helpers/http/listen.ts';
 import { long } from '../../helpers/long.ts';
 
 const RUNS = long ? 40 : 1;
@@ -20,12 +21,7 @@ const forEver = () => new Promise<void>(() => {});
 const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
 
 const catalog: CatalogInput = {
-  models: [...lanes, 'other' as const].map((id) => ({
-    id,
-    kind: 'text',
-    context_length: 4096,
-    upstreams: [{ provider: id === 'other' ? 'xai' : LANES[id].provider, model: 'test-model' }],
-  })),
+  models: [...lanes.map((id) => textModel(id, LANES[id].provider)), textModel('other', 'xai')],
 };
 
 /** Starts a gateway over one upstream in the place of all providers, and another one in the place of xAI. */
@@ -121,24 +117,10 @@ describe('a client that leaves', () => {
     const server = createServer((socket) => {
       taken = socket.pause().on('error', () => {});
     });
-    onTestFinished(() => void server.close());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${await listen(server)}`;
     const { url, key, gateway, usage } = await startGateway({
-      catalog: {
-        models: lanes.map((id) => ({
-          id,
-          kind: 'text',
-          context_length: 100_000_000,
-          upstreams: [{ provider: LANES[id].provider, model: 'test-model' }],
-        })),
-      },
-      providers: {
-        ...NO_OLLAMA,
-        openai: {
-          apiKey: 'key-0123456789',
-          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-        },
-      },
+      catalog: { models: [{ ...textModel('bytes', 'openai'), context_length: 100_000_000 }] },
+      providers: { ...NO_OLLAMA, openai: { apiKey: 'key-0123456789', baseUrl } },
       times: { graceMs: 100_000 },
     });
     const { socket } = await connectCaller(url);

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ProviderName } from '../../../src/gateway/providers/provider-table.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { NO_OLLAMA, startGateway, textModel } from '../../helpers/gateway/running-gateway.ts';
+import { listen } from '../../helpers/http/listen.ts';
 
 const MIB = 1024 * 1024;
 const PART = Buffer.alloc(MIB, ' ');
@@ -30,12 +30,7 @@ async function startWordy(bytes: number) {
     };
     send();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listen(server)}`;
 }
 
 // Passed on as bytes, and read as objects.
@@ -48,16 +43,7 @@ test.each<ProviderName>(['openai', 'mistral'])(
     ] as const) {
       const url = await startWordy(bytes);
       const gateway = await startGateway({
-        catalog: {
-          models: [
-            {
-              id: 'one',
-              kind: 'text',
-              context_length: 4096,
-              upstreams: [{ provider, model: 'm' }],
-            },
-          ],
-        },
+        catalog: { models: [textModel('one', provider)] },
         providers: { ...NO_OLLAMA, [provider]: { apiKey: 'key-0123456789', baseUrl: `${url}/v1` } },
       });
       const messages = [{ role: 'user', content: 'Hi' }];

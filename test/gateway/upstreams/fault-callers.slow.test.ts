@@ -10,6 +10,7 @@ import {
   NO_OLLAMA,
   startGateway,
   startWithProviders,
+  textModel,
 } from '../../helpers/gateway/running-gateway.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -381,15 +382,7 @@ describe('a client that pauses', () => {
     const at = { apiKey: 'key-0123456789', baseUrl: upstream.url };
     const running = await startGateway({
       catalog: {
-        models: [
-          { id: 'one', provider: 'openai' as const },
-          { id: 'repaired', provider: 'mistral' as const },
-        ].map(({ id, provider }) => ({
-          id,
-          kind: 'text',
-          context_length: 4096,
-          upstreams: [{ provider, model: 'test-model' }],
-        })),
+        models: [textModel('one', 'openai'), textModel('repaired', 'mistral')],
       },
       providers: { ...NO_OLLAMA, openai: at, mistral: at },
       times: { ...PATIENT, stallMs: STALL_MS, drainMs: 100_000 },

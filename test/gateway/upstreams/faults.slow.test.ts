@@ -15,7 +15,7 @@ import {
   type KindName,
 } from '../../helpers/gateway/fault-cases.ts';
 import { answerBadly, answerWell } from '../../helpers/gateway/fault-play.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { NO_OLLAMA, startGateway, textModel } from '../../helpers/gateway/running-gateway.ts';
 import { long } from '../../helpers/long.ts';
 import { seed } from '../../helpers/seed.ts';
 
@@ -27,17 +27,10 @@ const PROVIDER_KEY = 'canary-provider-key-0123456789';
 const messages = [{ role: 'user' as const, content: 'canary-question' }];
 
 const catalog: CatalogInput = {
-  models: (Object.keys(LANES) as Lane[]).flatMap((lane) =>
-    ([1, 2] as const).map((providers) => ({
-      id: `${lane}-${providers}`,
-      kind: 'text' as const,
-      context_length: 4096,
-      upstreams: [
-        { provider: LANES[lane].provider, model: 'test-model' },
-        ...(providers === 2 ? [{ provider: 'xai' as const, model: 'test-model' }] : []),
-      ],
-    })),
-  ),
+  models: (Object.keys(LANES) as Lane[]).flatMap((lane) => [
+    textModel(`${lane}-1`, LANES[lane].provider),
+    textModel(`${lane}-2`, LANES[lane].provider, 'xai'),
+  ]),
 };
 
 /** A gateway over an upstream with the fault, in the place of the lane's provider, and one that is well. */

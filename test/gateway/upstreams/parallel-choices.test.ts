@@ -16,7 +16,13 @@ import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { NO_OLLAMA, startGateway, testCatalog } from '../../helpers/gateway/running-gateway.ts';
+import {
+  NO_OLLAMA,
+  startFake,
+  startGateway,
+  testCatalog,
+  textModel,
+} from '../../helpers/gateway/running-gateway.ts';
 import { long } from '../../helpers/long.ts';
 
 const AT_A_TIME = 8;
@@ -41,16 +47,7 @@ async function startSingle() {
     ollama: false,
     groq: { apiKey: groq.apiKey, baseUrl: `${groq.url}/v1` },
   });
-  const catalog = Catalog.parse({
-    models: [
-      {
-        id: 'one',
-        kind: 'text',
-        context_length: 4096,
-        upstreams: [{ provider: 'groq', model: 'test-model' }],
-      },
-    ],
-  });
+  const catalog = Catalog.parse({ models: [textModel('one', 'groq')] });
   const timeouts = { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000 };
   const routing = createRouting({
     catalog,
@@ -409,8 +406,7 @@ describe('a whole answer made of several', () => {
 
 describe('a service at OPENAI_BASE_URL that takes n and gives one choice', () => {
   async function startDeaf() {
-    const fake = await startModelProvider({ personality: PERSONALITIES.ollama });
-    onTestFinished(() => fake.close());
+    const fake = await startFake({ personality: PERSONALITIES.ollama });
     let said = 0;
     fake.answerWith(() => {
       said += 1;

@@ -9,34 +9,25 @@ import { CircuitBreaker } from '../../../src/gateway/upstreams/circuit-breaker.t
 import { askInOrder, createRouting } from '../../../src/gateway/upstreams/routing.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { HttpError } from '../../../src/http/errors.ts';
-import { startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { startFake, textModel } from '../../helpers/gateway/running-gateway.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 
 const chat: ChatRequest = { model: 'two', messages: [{ role: 'user', content: 'Hello' }] };
 
-const upstreams = [
-  { provider: 'openai', model: 'test-model' },
-  { provider: 'groq', model: 'test-model' },
-] as const;
 const catalog = Catalog.parse({
-  models: [
-    { id: 'two', kind: 'text', context_length: 4096, upstreams: [...upstreams] },
-    { id: 'one', kind: 'text', context_length: 4096, upstreams: [upstreams[0]] },
-  ],
+  models: [textModel('two', 'openai', 'groq'), textModel('one', 'openai')],
 });
 
 /** Real upstreams over two fake providers, asked with a circuit breaker whose clock stands until it is moved. */
 async function startAsking(model = 'two', timeouts = {}) {
-  const openai = await startModelProvider();
-  const groq = await startModelProvider({ apiKey: 'groq-key-0123456789' });
+  const openai = await startFake();
+  const groq = await startFake({ apiKey: 'groq-key-0123456789' });
   const agent = new Agent({ connect: { timeout: 1_000 } });
   const { log, lines } = recordingLog();
   const clock = { ms: 1_000 };
   const circuitBreaker = new CircuitBreaker({ nowMs: () => clock.ms, random: () => 0, log });
-  onTestFinished(async () => {
-    await Promise.all([openai.close(), groq.close(), agent.destroy()]);
-  });
+  onTestFinished(() => agent.destroy());
   const providers = await findProviders({
     ollama: false,
     openai: { apiKey: openai.apiKey, baseUrl: `${openai.url}/v1` },

@@ -5,52 +5,49 @@ import { type CatalogInput, catalogSchema } from '../../../src/gateway/catalog/c
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { createGateway, type GatewayTimes } from '../../../src/gateway/gateway.ts';
 import type { ProviderTable } from '../../../src/gateway/providers/provider.ts';
-import { PROVIDER_TABLE } from '../../../src/gateway/providers/provider-table.ts';
+import {
+  PROVIDER_TABLE,
+  type ProviderName,
+} from '../../../src/gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../../../src/gateway/providers/providers.ts';
 import { requestsIn, type UsageBatch } from '../../../src/gateway/usage/journal.ts';
 import { openKeys } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
 import type { Journal, Store } from '../../../src/store/store.ts';
 import type { UsageRecord } from '../../../src/store/usage.ts';
-import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
+import {
+  type ModelProvider,
+  type ModelProviderOptions,
+  startModelProvider,
+} from '../../fakes/model-provider.ts';
 import { eventually } from '../eventually.ts';
 import { openTestStore } from '../test-store.ts';
 
 /** An Ollama on the machine of the test is not looked for. */
 export const NO_OLLAMA = { ollama: false } as const;
 
+/** A text model of a catalog, with the providers that are asked for it. */
+export const textModel = (
+  id: string,
+  ...providers: Array<string | [name: string, model: string]>
+) => ({
+  id,
+  kind: 'text' as const,
+  context_length: 4096,
+  upstreams: providers.map((each) => {
+    const [provider, model = 'test-model'] = [each].flat();
+    return { provider: provider as ProviderName, model };
+  }),
+});
+
 /** A small catalog whose text models lead to a fake provider standing for OpenAI, and then to one standing for Groq. */
 export const testCatalog: CatalogInput = {
   models: [
-    {
-      id: 'one',
-      kind: 'text',
-      context_length: 4096,
-      upstreams: [{ provider: 'openai', model: 'test-model' }],
-    },
-    {
-      id: 'two',
-      kind: 'text',
-      context_length: 4096,
-      upstreams: [
-        { provider: 'openai', model: 'test-model' },
-        { provider: 'groq', model: 'test-model' },
-      ],
-    },
-    {
-      id: 'single',
-      kind: 'text',
-      context_length: 4096,
-      upstreams: [{ provider: 'groq', model: 'test-model' }],
-    },
-    {
-      id: 'seeing',
-      kind: 'text',
-      context_length: 4096,
-      input: ['text', 'image'],
-      upstreams: [{ provider: 'openai', model: 'test-vision' }],
-    },
-    { id: 'unconnected', kind: 'text', context_length: 4096 },
+    textModel('one', 'openai'),
+    textModel('two', 'openai', 'groq'),
+    textModel('single', 'groq'),
+    { ...textModel('seeing', ['openai', 'test-vision']), input: ['text', 'image'] },
+    textModel('unconnected'),
     { id: 'painter', kind: 'image', resolutions: ['1024x1024'] },
   ],
 };
@@ -58,7 +55,7 @@ export const testCatalog: CatalogInput = {
 /** Starts fake providers in the places of OpenAI and Groq, and a gateway over them. */
 export async function startWithProviders(times: Partial<GatewayTimes> = {}) {
   const openai = await startFake();
-  const groq = await startFake('groq-key-0123456789');
+  const groq = await startFake({ apiKey: 'groq-key-0123456789' });
   const running = await startGateway({
     catalog: testCatalog,
     providers: {
@@ -71,8 +68,9 @@ export async function startWithProviders(times: Partial<GatewayTimes> = {}) {
   return { ...running, openai, groq };
 }
 
-async function startFake(apiKey?: string): Promise<ModelProvider> {
-  const provider = await startModelProvider(apiKey ? { apiKey } : {});
+/** A fake provider that runs until the test has finished. */
+export async function startFake(options: ModelProviderOptions = {}): Promise<ModelProvider> {
+  const provider = await startModelProvider(options);
   onTestFinished(() => provider.close());
   return provider;
 }
@@ -151,4 +149,17 @@ export async function startGateway(
   }
 
   return { url, key, keyId: id, keys, kit, gateway, client, logged, usage, post };
+}
+
+/** Reads a stream to its end; the error it ended with stays with the chunks that came. */
+export async function readStream(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
+  const chunks: OpenAI.ChatCompletionChunk[] = [];
+  let error: unknown;
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+  } catch (caught) {
+    error = caught;
+  }
+  const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+  return { chunks, text, error };
 }

@@ -1,12 +1,12 @@
-import { once } from 'node:events';
-import net, { type AddressInfo, type Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createNameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
 import { createAuthority, selfSigned } from '../../fakes/certificate.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { closedPort, startRawTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { listen } from '../../helpers/http/listen.ts';
 import { setUp } from '../../helpers/monitoring/checks.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,10 +23,7 @@ async function startTlsTarget(pem: string, options: tls.TlsOptions = {}): Promis
     socket.on('error', () => {});
   });
   server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
+  return await listen(server);
 }
 
 const check = async (pem: string, config: object = {}) =>
@@ -370,10 +367,7 @@ describe('an address that is not allowed', () => {
         heard += 1;
         socket.destroy();
       });
-      server.listen(0, '127.0.0.2');
-      await once(server, 'listening');
-      onTestFinished(() => void server.close());
-      const { port } = server.address() as AddressInfo;
+      const port = await listen(server, '127.0.0.2');
       const answers = ['127.0.0.1', '127.0.0.2'];
       const dns = await startDnsServer(({ type }) =>
         type === 'A' ? [[answers.shift() ?? '']] : [],

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import tls from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { expiryWarning } from '../../../src/monitoring/checks/certificate.ts';
 import { type CertificateWishes, createAuthority, selfSigned } from '../../fakes/certificate.ts';
 import { startRawTarget, startWebTarget } from '../../fakes/web-target.ts';
+import { listen } from '../../helpers/http/listen.ts';
 import { setUp } from '../../helpers/monitoring/checks.ts';
 
 const DAY_MS = 86_400_000;
@@ -258,11 +258,7 @@ describe('a handshake', () => {
     const pem = authority.issue();
     const server = tls.createServer({ key: pem, cert: pem, ALPNProtocols: ['h2'] });
     server.on('tlsClientError', () => {});
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as import('node:net').AddressInfo;
-    const result = await http(`https://127.0.0.1:${port}`);
-    server.close();
+    const result = await http(`https://127.0.0.1:${await listen(server)}`);
     expect(result).toMatchObject({ ok: false, outcome: 'tls' });
     expect(result.reason).toContain('does not speak HTTP/1.1');
   });

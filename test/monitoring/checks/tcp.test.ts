@@ -1,12 +1,12 @@
-import { once } from 'node:events';
-import net, { type AddressInfo, type Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createNameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
 import { createAuthority } from '../../fakes/certificate.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { closedPort, startRawTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { listen } from '../../helpers/http/listen.ts';
 import { setUp } from '../../helpers/monitoring/checks.ts';
 
 const { tcp } = setUp();
@@ -36,10 +36,7 @@ async function startTlsTarget(pem: string, hello = 'hello\r\n') {
     },
   );
   server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return { names, port: (server.address() as AddressInfo).port };
+  return { names, port: await listen(server) };
 }
 
 describe('a port', () => {
@@ -55,11 +52,11 @@ describe('a port', () => {
   });
 
   test('a port is reached over IPv6', async () => {
-    const server = net.createServer((socket) => socket.destroy()).listen(0, '::1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
     const { tcp } = setUp({ allow: ['::1'] });
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(
+      net.createServer((socket) => socket.destroy()),
+      '::1',
+    );
     expect(await tcp(`[::1]:${port}`)).toMatchObject({ ok: true });
     expect(await tcp(`[0:0:0:0:0:0:0:1]:${port}`)).toMatchObject({ ok: true });
   });
@@ -288,10 +285,7 @@ describe('an address that is not allowed', () => {
       heard.push(1);
       socket.destroy();
     });
-    server.listen(0, '127.0.0.2');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server, '127.0.0.2');
     const allowed = await startRawTarget(() => {});
     const answers = ['127.0.0.1', '127.0.0.2', '127.0.0.1'];
     const dns = await startDnsServer(({ type }) => (type === 'A' ? [[answers.shift() ?? '']] : []));

@@ -1,14 +1,13 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { withChecksum } from '../../src/store/lowdb/checksum.ts';
 import { DocumentFile, fileNameOf, prepare } from '../../src/store/lowdb/document-file.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine, quarantinedFiles } from '../../src/store/lowdb/quarantine.ts';
-import type { Store } from '../../src/store/store.ts';
 import { long } from '../helpers/long.ts';
+import { openFiles } from '../helpers/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
 
@@ -17,17 +16,10 @@ const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' }
 const first = { text: 'first ', count: 1 };
 const second = { text: 'é'.repeat(950), count: 2 };
 
-async function openAt(folder: string): Promise<{ store: Store; lines: unknown[] }> {
-  const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
-  onTestFinished(() => store.close());
-  return { store, lines };
-}
-
 /** A closed store whose document `a` was written twice. */
 async function writtenTwice() {
   const folder = await folderOnDisk();
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const collection = store.collection(notes);
   await collection.update('a', () => first);
   await collection.update('a', () => second);
@@ -67,7 +59,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     const bad = damage(await readFile(path));
     await writeFile(path, bad);
 
-    const { store, lines } = await openAt(folder);
+    const { store, lines } = await openFiles(folder);
     const collection = store.collection(notes);
     expect(await collection.list()).toEqual([{ id: 'a', document: first }]);
     expect(await collection.get('a')).toEqual(first);
@@ -78,7 +70,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
 
     await collection.update('a', () => ({ text: 'third', count: 3 }));
     await store.close();
-    const again = await openAt(folder);
+    const again = await openFiles(folder);
     expect(await again.store.collection(notes).get('a')).toEqual({ text: 'third', count: 3 });
     expect(again.lines).toEqual([]);
   });
@@ -89,7 +81,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     await writeFile(path, bad);
     await writeFile(previous, bad);
     for (let start = 0; start < 2; start += 1) {
-      const { store } = await openAt(folder);
+      const { store } = await openFiles(folder);
       const collection = store.collection(notes);
       await expect(collection.get('a')).rejects.toThrow(CorruptDocumentError);
       await expect(collection.list()).rejects.toThrow(CorruptDocumentError);
@@ -106,7 +98,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     const { folder, path, previous } = await writtenTwice();
     await writeFile(path, damage(await readFile(path)));
     await rm(previous);
-    const { store } = await openAt(folder);
+    const { store } = await openFiles(folder);
     await expect(store.collection(notes).get('a')).rejects.toThrow(CorruptDocumentError);
   });
 
@@ -115,7 +107,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     const bad = damage(await readFile(path));
     await writeFile(path, bad);
     await writeFile(previous, bad);
-    const { store, lines } = await openAt(folder);
+    const { store, lines } = await openFiles(folder);
     const collection = store.collection({ ...notes, whenCorrupt: 'forget' });
     expect(await collection.list()).toEqual([]);
     expect(await collection.get('a')).toBeUndefined();
@@ -129,7 +121,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
 test('a document of which only the version before is left is found again', async () => {
   const { folder, path } = await writtenTwice();
   await rm(path);
-  const { store, lines } = await openAt(folder);
+  const { store, lines } = await openFiles(folder);
   const collection = store.collection(notes);
   expect(await collection.list()).toEqual([{ id: 'a', document: first }]);
   expect(lines).toContainEqual(expect.objectContaining({ level: 50, reason: 'it is missing' }));
@@ -137,7 +129,7 @@ test('a document of which only the version before is left is found again', async
 
 test('a document that was removed leaves nothing behind, and a new one has no older version', async () => {
   const { folder, path, previous } = await writtenTwice();
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const collection = store.collection(notes);
   await Promise.all([
     collection.update('a', () => undefined),
@@ -152,7 +144,7 @@ test('a document that was removed leaves nothing behind, and a new one has no ol
 
 test('a file that cannot be read is no damage: it is left where it is and the reason is told', async () => {
   const { folder, path, quarantine } = await writtenTwice();
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   await rm(path);
   await mkdir(path);
   await expect(store.collection(notes).get('a')).rejects.toThrow('EISDIR');
@@ -200,7 +192,7 @@ describe('a damaged journal', () => {
   const atMs = Date.UTC(2026, 10, 20, 12);
 
   async function valuesAt(folder: string, append?: string) {
-    const { store, lines } = await openAt(folder);
+    const { store, lines } = await openFiles(folder);
     const journal = store.journal(results);
     if (append !== undefined) await journal.append({ atMs, value: append });
     const values: string[] = [];

@@ -1,14 +1,12 @@
-import { execFileSync } from 'node:child_process';
 import { appendFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { fileNameOf } from '../../src/store/lowdb/document-file.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { recordingLog } from '../helpers/recording-log.ts';
+import { openFiles } from '../helpers/lowdb-store.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { filesWith } from '../helpers/test-store.ts';
-import { startChild } from './children/start-child.ts';
+import { mayTrace, startChild } from './children/start-child.ts';
 
 const Note = z.object({ text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
@@ -17,28 +15,11 @@ const results = { name: 'results', schema: z.object({ atMs: z.int(), who: z.stri
 /** System calls that change the disk. */
 const STEPS = ['unlink', 'rename', 'fdatasync', 'fsync'];
 
-function mayTrace(): boolean {
-  try {
-    execFileSync('strace', ['-qq', '-o', '/dev/null', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    console.log('strace is not here or may not trace: the test of kills at each step is skipped.');
-    return false;
-  }
-}
-
-async function openAt(folder: string) {
-  const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
-  onTestFinished(() => store.close());
-  return { store, lines };
-}
-
 /** Both documents hold a marker of their own in their file, the one before and a damaged copy, and so do records. */
 async function marked(): Promise<string> {
   const folder = await folderOnDisk();
   for (const round of ['first', 'second', 'third']) {
-    const { store } = await openAt(folder);
+    const { store } = await openFiles(folder);
     const collection = store.collection(notes);
     for (const id of ['part', 'whole']) {
       await collection.update(id, () => ({ text: `${round} gone-${id}` }));
@@ -49,7 +30,7 @@ async function marked(): Promise<string> {
     for (const id of ['part', 'whole'])
       await appendFile(join(folder, 'notes', fileNameOf(id)), 'x');
   }
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const journal = store.journal(results);
   for (const atMs of [1, 2, 86_400_000]) {
     await journal.append({ atMs, who: `stays ${atMs}` });
@@ -93,7 +74,7 @@ test('a kill at any step of erasing leaves all of it or nothing, and nothing of 
       kills += wasKilled ? 1 : 0;
       if (!wasKilled) expect(run.acknowledged).toEqual(['part', 'whole', 'records']);
 
-      const { store, lines } = await openAt(folder);
+      const { store, lines } = await openFiles(folder);
       const collection = store.collection(notes);
       const journal = store.journal(results);
       const who: string[] = [];

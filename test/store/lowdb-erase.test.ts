@@ -1,12 +1,11 @@
 import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { fileNameOf } from '../../src/store/lowdb/document-file.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine, QUARANTINE_KEPT_MS } from '../../src/store/lowdb/quarantine.ts';
 import type { Journal } from '../../src/store/store.ts';
-import { recordingLog } from '../helpers/recording-log.ts';
+import { openFiles } from '../helpers/lowdb-store.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { filesWith } from '../helpers/test-store.ts';
 
@@ -17,24 +16,17 @@ const Result = z.object({ atMs: z.number(), who: z.string(), value: z.string() }
 const results = { name: 'results', schema: Result };
 const DAY_MS = 86_400_000;
 
-async function openAt(folder: string) {
-  const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
-  onTestFinished(() => store.close());
-  return { store, lines };
-}
-
 /** A store whose document `a` holds the marker in its file, in the one before, in a damaged copy and in half-written ones. */
 async function markedEverywhere() {
   const folder = await folderOnDisk();
   const path = join(folder, 'notes', fileNameOf('a'));
-  const before = await openAt(folder);
+  const before = await openFiles(folder);
   const collection = before.store.collection(notes);
   await collection.update('a', () => ({ text: `first ${MARKER}` }));
   await collection.update('a', () => ({ text: `second ${MARKER}` }));
   await before.store.close();
   await appendFile(path, 'damage');
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const opened = store.collection(notes);
   await opened.update('a', (now) => ({ text: `${now?.text}, changed` }));
   await opened.update('other', () => ({ text: `another with ${MARKER}` }));
@@ -76,7 +68,7 @@ test('the damaged copy of a document that counts as never written is removed whe
   await collection.erase('a', () => ({ text: MARKER }));
   await store.close();
   for (const file of [path, `${path}.bak`]) await appendFile(file, 'damage');
-  const again = (await openAt(folder)).store.collection(notes);
+  const again = (await openFiles(folder)).store.collection(notes);
   expect(await again.get('a')).toBeUndefined();
   expect(await filesWith(MARKER, join(folder, 'quarantine'))).toHaveLength(2);
   await again.erase('a', (now) => now && { text: '' });
@@ -90,7 +82,7 @@ test('erasing all documents that fit leaves nothing of them, and no damaged copy
   await others.update('a', () => ({ text: 'stays, too' }));
   await appendFile(join(folder, 'others', fileNameOf('a')), 'damage');
   await store.close();
-  const again = (await openAt(folder)).store;
+  const again = (await openFiles(folder)).store;
   expect(await again.collection({ ...notes, name: 'others' }).list()).toHaveLength(1);
   await again.collection(notes).eraseAll((id) => id === 'other');
   expect(await filesWith('another', folder)).toEqual([]);
@@ -114,7 +106,7 @@ test('damaged files are kept for 30 days, and what else lies beside them stays',
 /** A journal of three days; the first and last day have a record with the marker. */
 async function markedJournal(declaration: Partial<typeof results> & object = {}) {
   const folder = await folderOnDisk();
-  const opened = await openAt(folder);
+  const opened = await openFiles(folder);
   const journal = opened.store.journal({ ...results, ...declaration });
   for (const [day, who] of [
     [1, 'ada'],
@@ -150,7 +142,7 @@ test.each([[undefined], [[MARKER]]])(
     ]);
     await journal.append({ atMs: DAY_MS, who: 'eve', value: '' });
     await store.close();
-    const again = await openAt(folder);
+    const again = await openFiles(folder);
     const left = await whoIn(again.store.journal(results));
     expect(left).toEqual(['ada', 'bob', 'eve', 'ada']);
     expect(again.lines).toEqual([]);
@@ -173,7 +165,7 @@ test('records that cannot be read, or were never finished, are removed when some
   const text = await readFile(fileOf(folder, 1), 'utf8');
   await writeFile(fileOf(folder, 1), text.replace(MARKER, MARKER.toUpperCase()));
   await appendFile(fileOf(folder, 2), `{"sum":"half of ${MARKER}`);
-  const journal = (await openAt(folder)).store.journal(results);
+  const journal = (await openFiles(folder)).store.journal(results);
   await journal.erase((record) => (record.who === MARKER ? undefined : record), {
     mentioning: [MARKER],
   });
@@ -191,7 +183,7 @@ test('records that are appended during an erasure are there afterwards', async (
     ...many.slice(150).map((n) => journal.append({ atMs: DAY_MS + n, who: `n${n}`, value: '' })),
   ]);
   await store.close();
-  const again = await openAt(folder);
+  const again = await openFiles(folder);
   const left = new Set(await whoIn(again.store.journal(results)));
   for (const n of many) expect(left).toContain(`n${n}`);
   expect(left).not.toContain(MARKER);

@@ -3,20 +3,13 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../helpers/long.ts';
-import { recordingLog } from '../helpers/recording-log.ts';
+import { openFiles } from '../helpers/lowdb-store.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
 
 const Note = z.object({ text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
 const results = { name: 'results', schema: z.object({ atMs: z.number() }) };
-
-async function openAt(folder: string) {
-  const store = await openLowdbStore({ folder, log: recordingLog().log });
-  onTestFinished(() => store.close());
-  return store;
-}
 
 async function everythingIn(folder: string): Promise<string[]> {
   return (await readdir(folder, { recursive: true })).sort();
@@ -28,7 +21,7 @@ test('files are for their owner only, and so are folders, whatever the umask', a
     process.umask(old);
   });
   const folder = join(await folderOnDisk(), 'deep', 'down');
-  const store = await openAt(folder);
+  const { store } = await openFiles(folder);
   const collection = store.collection(notes);
   await collection.update('a', () => ({ text: 'one' }));
   await collection.update('a', () => ({ text: 'two' }));
@@ -46,7 +39,7 @@ test('files are for their owner only, and so are folders, whatever the umask', a
 });
 
 test('a document that is written while the folder is listed is there afterwards', async () => {
-  const store = await openAt(await folderOnDisk());
+  const { store } = await openFiles(await folderOnDisk());
   // A write takes some ten steps: whichever of them the listing falls into.
   for (let turns = 0; turns < 40; turns += 1) {
     const collection = store.collection({ ...notes, name: `notes-${turns}` });
@@ -64,7 +57,7 @@ test('a document that is written while the folder is listed is there afterwards'
 
 test('no text of a user stands in a path', async () => {
   const folder = await folderOnDisk();
-  const store = await openAt(folder);
+  const { store } = await openFiles(folder);
   await store.collection(notes).update('../secret', () => ({ text: '' }));
   await store.lease('secret');
   expect((await everythingIn(folder)).join(' ')).not.toContain('secret');
@@ -72,20 +65,20 @@ test('no text of a user stands in a path', async () => {
 
 test('files that a killed process left half written are removed at the next start, and nothing else is', async () => {
   const folder = await folderOnDisk();
-  const store = await openAt(folder);
+  const { store } = await openFiles(folder);
   await store.collection(notes).update('a', () => ({ text: 'one' }));
   await store.close();
   const before = await everythingIn(folder);
   await writeFile(join(folder, 'notes', '.x.json.0b1c.tmp'), 'half');
   await writeFile(join(folder, '.check.0b1c.tmp'), 'half');
-  await (await openAt(folder)).close();
+  await (await openFiles(folder)).store.close();
   expect(await everythingIn(folder)).toEqual(before);
 });
 
 test('many documents written at once open few files at once', async () => {
   const documents = long ? 500 : 200;
   const folder = await folderOnDisk();
-  const collection = (await openAt(folder)).collection(notes);
+  const collection = (await openFiles(folder)).store.collection(notes);
   let most = 0;
   const before = (await readdir('/proc/self/fd').catch(() => [])).length;
   let writing = true;
@@ -113,7 +106,7 @@ test('a journal is written in the form of the first version, and its files are r
   const file = join(folder, 'results', '2026-11-20.ndjson');
   await mkdir(join(folder, 'results'));
   await writeFile(file, line);
-  const store = await openAt(folder);
+  const { store } = await openFiles(folder);
   const schema = z.object({ atMs: z.number(), value: z.string() });
   const journal = store.journal({ name: 'results', schema });
   for await (const read of journal.read()) expect(read).toEqual(record);

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startupSentence } from '../../src/app/startup-errors.ts';
 import { DataFolderError } from '../../src/store/errors.ts';
 import { prepareDataFolder } from '../../src/store/lowdb/data-folder.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { openFiles } from '../helpers/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
 
@@ -17,17 +18,10 @@ const notes = {
   whenCorrupt: 'refuse',
 } as const;
 
-async function openAt(folder: string) {
-  const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
-  onTestFinished(() => store.close());
-  return { store, lines };
-}
-
 /** A data folder that was in use, with a document in it; gives the name of the document's file. */
 async function usedFolder() {
   const folder = await folderOnDisk();
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   await store.collection(notes).update('a', () => ({ text: 'one' }));
   await store.close();
   const [file = ''] = await readdir(join(folder, 'notes'));
@@ -43,7 +37,7 @@ describe('a data folder that is open to other users', () => {
     await chmod(join(folder, 'notes'), 0o777);
     await chmod(file, 0o666);
     await chmod(folder, 0o777);
-    const { store } = await openAt(folder);
+    const { store } = await openFiles(folder);
     expect(await modeOf(folder)).toBe('700');
     expect(await modeOf(join(folder, 'notes'))).toBe('700');
     expect(await modeOf(file)).toBe('600');
@@ -71,7 +65,7 @@ describe('a data folder that is open to other users', () => {
     await chmod(join(folder, 'notes'), 0o755);
     await chmod(file, 0o644);
     await chmod(folder, 0o755);
-    const { lines } = await openAt(folder);
+    const { lines } = await openFiles(folder);
     expect(await modeOf(folder)).toBe('755');
     expect(await modeOf(join(folder, 'Photos'))).toBe('755');
     expect(await modeOf(join(folder, 'notes'))).toBe('700');
@@ -134,10 +128,10 @@ describe('a data folder that cannot be used is refused with its path and what to
   test('a file where a folder belongs', async () => {
     const folder = await folderOnDisk();
     const sentence = /notes is a file, but Askwatch needs a folder there/;
-    const { store } = await openAt(folder);
+    const { store } = await openFiles(folder);
     await writeFile(join(folder, 'notes'), '');
     await expect(store.collection(notes).list()).rejects.toThrow(sentence);
     await store.close();
-    await expect(openAt(folder)).rejects.toThrow(sentence);
+    await expect(openFiles(folder)).rejects.toThrow(sentence);
   });
 });

@@ -1,11 +1,11 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { openLowdbKeyed } from '../../src/store/lowdb/keyed.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine } from '../../src/store/lowdb/quarantine.ts';
+import { openFiles } from '../helpers/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { filesWith } from '../helpers/test-store.ts';
@@ -14,17 +14,10 @@ const Item = z.object({ text: z.string() });
 const items = { name: 'items', schema: Item, whenCorrupt: 'refuse' } as const;
 const put = (id: string, text: string) => new Map([[id, { text }]]);
 
-async function openAt(folder: string) {
-  const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
-  onTestFinished(() => store.close());
-  return { store, lines };
-}
-
 /** A file of a snapshot of one item and a line for each of four writes. */
 async function written() {
   const folder = await temporaryFolder();
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const keyed = await store.keyed(items);
   await keyed.erase(put('a', 'first'));
   for (const [id, text] of ['a second', 'b third', 'a fourth', 'c fifth'].map((one) =>
@@ -40,14 +33,14 @@ async function written() {
 }
 
 const refusalOf = async (folder: string) => {
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const error = await store.keyed(items).catch((reason: unknown) => reason);
   await store.close();
   return error as Error;
 };
 
 async function textsIn(folder: string) {
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const keyed = await store.keyed(items);
   const texts = [...keyed.items()].map(([id, { text }]) => `${id} ${text}`).sort();
   await store.close();
@@ -79,7 +72,7 @@ test('leaves out a last line that was torn before it was acknowledged, and conti
   const torn = `${lines.slice(0, -1).join('\n')}\n${lines.at(-1)?.slice(0, 40)}`;
   await writeFile(path, torn);
   expect(await textsIn(folder)).toEqual(['a fourth', 'b third']);
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   await (await store.keyed(items)).write(put('d', 'new'));
   await store.close();
   expect(await textsIn(folder)).toEqual(['a fourth', 'b third', 'd new']);
@@ -89,7 +82,7 @@ test('sets a damaged file aside and continues with the other items if it may for
   const { folder, path, lines } = await written();
   const damaged = `${lines.with(2, 'rubbish').join('\n')}\n`;
   await writeFile(path, damaged);
-  const { store, lines: log } = await openAt(folder);
+  const { store, lines: log } = await openFiles(folder);
   const keyed = await store.keyed({ ...items, whenCorrupt: 'forget' });
   expect([...keyed.items().keys()].sort()).toEqual(['a', 'c']);
   const [copy = ''] = await readdir(join(folder, 'quarantine'));
@@ -102,7 +95,7 @@ test('sets a damaged file aside and continues with the other items if it may for
 test('an erased value is in no file, also not in a damaged copy', async () => {
   const { folder, path, lines } = await written();
   await writeFile(path, `${lines.with(2, 'third').join('\n')}\n`);
-  const { store } = await openAt(folder);
+  const { store } = await openFiles(folder);
   const keyed = await store.keyed({ ...items, whenCorrupt: 'forget' });
   await keyed.write(put('gone', 'fourth'));
   expect((await filesWith('fourth', folder)).length).toBeGreaterThan(1);

@@ -1,22 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
-import { startChild } from './children/start-child.ts';
+import { mayTrace, startChild } from './children/start-child.ts';
 
 // Names differ between processors; `?` means where it exists.
 const CALLS = 'fsync,fdatasync,write,?rename,?renameat,?renameat2,?link,?linkat,?unlink,?unlinkat';
-
-function mayTrace(): boolean {
-  try {
-    execFileSync('strace', ['-qq', '-o', '/dev/null', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    console.log('strace is not here or may not trace: the test of the order of writes is skipped.');
-    return false;
-  }
-}
 
 /** System calls about the folder and lines printed, as `call name`, with the names that are made up replaced. */
 function callsIn(trace: string, folder: string): string[] {

@@ -394,40 +394,6 @@ describe('the counts by day, key and model', () => {
     expect((await reopen(folder, now)).rows).toEqual(rows);
   });
 
-  test('are those of one key, of some days, or of today', async () => {
-    const folder = await folderOfFiles();
-    const { ledger, clock } = await openLedger({ folder });
-    for (let day = 0; day < 4; day += 1) {
-      request(ledger, { key: 'bot', used: [day, 0] });
-      request(ledger, { used: [day, 1], model: 'two' });
-      clock.nowMs += DAY_MS;
-    }
-    clock.nowMs -= DAY_MS;
-    const today = ['2026-11-23 bot one 1 3+0', '2026-11-23 key00001 two 1 3+1'];
-    expect(short(await ledger.summary({}))).toEqual(today);
-    expect(short(await ledger.summary({ keyId: 'bot', fromDay: '2026-11-22' }))).toEqual([
-      '2026-11-22 bot one 1 2+0',
-      '2026-11-23 bot one 1 3+0',
-    ]);
-    const range = { fromDay: '2026-11-19', toDay: '2026-11-20' };
-    expect(await ledger.summary({ ...range, keyId: 'nobody' })).toEqual([]);
-    expect(await ledger.summary({ ...range, keyId: 'bot' })).toEqual([
-      {
-        day: '2026-11-20',
-        keyId: 'bot',
-        model: 'one',
-        requests: 1,
-        complete: 1,
-        client_gone: 0,
-        upstream_error: 0,
-        refused: 0,
-        promptTokens: 0,
-        completionTokens: 0,
-        estimated: 0,
-      },
-    ]);
-  });
-
   test('are kept for 400 days, and then neither records nor counts are', async () => {
     const { folder } = await usedYesterday();
     expect((await reopen(folder, NOON_MS + 400 * DAY_MS)).rows).toEqual(yesterday);

@@ -274,20 +274,6 @@ describe('the rate limit', () => {
       if (status === 405) expect(answer.headers.allow).toContain('POST');
     }
   });
-
-  test('has its headers on a 401 and counts by address, until too many fail', async () => {
-    const { call } = await startService();
-    const first = await call('GET', MONITORS, { key: null });
-    expect(first.status).toBe(401);
-    expect(first.headers['x-ratelimit-limit']).toBe('60');
-    expect(first.headers['x-ratelimit-remaining']).toBe('59');
-    let last = first;
-    for (let count = 0; count < 60; count += 1)
-      last = await call('GET', MONITORS, { key: 'awm_no' });
-    expect(last.status).toBe(429);
-    expect(Number(last.headers['retry-after'])).toBeGreaterThan(0);
-    expect((await call('GET', MONITORS)).status).toBe(200);
-  });
 });
 
 test('a method that is not possible is refused before the body is checked', async () => {

@@ -160,18 +160,6 @@ describe('a certificate that is not to be trusted', () => {
 });
 
 describe('a certificate that ends soon', () => {
-  test('a certificate that ends soon passes as expiring', async () => {
-    const untilMs = inDays(3.2);
-    const target = await startTls({ untilMs });
-    expect(await http(target.url)).toEqual({
-      ok: true,
-      outcome: 'expiring',
-      reason: `the certificate expires in 3 days, on ${new Date(untilMs).toISOString().slice(0, 10)}`,
-      responseTimeMs: expect.any(Number),
-      certificateEndsMs: wholeSeconds(untilMs),
-    });
-  });
-
   test.each([
     { tls_expiry_days: 4, outcome: 'expiring' },
     { tls_expiry_days: 3, outcome: 'ok' },

@@ -90,35 +90,16 @@ describe.each(RECORDS)('$type records', ({ type, answer, expected, wrong }) => {
   });
 });
 
-test('asks for an address by its reverse name', async () => {
-  const { result, server } = await look(
-    [['host.example']],
-    { record_type: 'PTR' },
-    { target: '192.0.2.5' },
-  );
+test.each([
+  ['192.0.2.5', '5.2.0.192.in-addr.arpa'],
+  // The hosts file knows this one.
+  ['127.0.0.1', '1.0.0.127.in-addr.arpa'],
+  ['2001:db8::1f', 'f.1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa'],
+])('asks the server for the address %s by its reverse name', async (target, name) => {
+  const config = { record_type: 'PTR' as const, expected: ['host.example'] };
+  const { result, server } = await look([['host.example']], config, { target });
   expect(result).toMatchObject({ ok: true });
-  expect(server.questions).toEqual([{ name: '5.2.0.192.in-addr.arpa', type: 'PTR' }]);
-});
-
-test('asks the server for the name of an address that the hosts file knows', async () => {
-  const { result, server } = await look(
-    [['host.example']],
-    { record_type: 'PTR', expected: ['host.example'] },
-    { target: '127.0.0.1' },
-  );
-  expect(result).toMatchObject({ ok: true });
-  expect(server.questions).toEqual([{ name: '1.0.0.127.in-addr.arpa', type: 'PTR' }]);
-});
-
-test('asks for an IPv6 address by its reverse name', async () => {
-  const { server } = await look(
-    [['h.example']],
-    { record_type: 'PTR' },
-    { target: '2001:db8::1f' },
-  );
-  expect(server.questions[0]?.name).toBe(
-    'f.1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
-  );
+  expect(server.questions).toEqual([{ name, type: 'PTR' }]);
 });
 
 test.each([

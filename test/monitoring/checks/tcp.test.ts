@@ -196,13 +196,6 @@ describe('over TLS', () => {
     const off = { tls: true, tls_expiry_days: 0 };
     expect(await tcp(`localhost:${port}`, off)).toMatchObject({ ok: true, outcome: 'ok' });
   });
-
-  test('a server that answers plain text is no server over TLS', async () => {
-    const { port } = await startRawTarget((socket) => socket.write('220 mail.example ESMTP\r\n'));
-    const result = await tcp(`localhost:${port}`, { tls: true });
-    expect(result).toMatchObject({ ok: false, outcome: 'tls' });
-    expect(result.reason).toMatch(/^127\.0\.0\.1:\d+ does not speak TLS \(ERR_SSL_/);
-  });
 });
 
 describe('a hostile server', () => {

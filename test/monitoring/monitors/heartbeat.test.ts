@@ -57,9 +57,8 @@ describe('every signal and the deadline, in every state', () => {
     failed: stateAfter(config, [1_000, fail]),
   };
   const NOW_MS = 120_000;
-  const events = { start, ping, 'exit 0': exit(0), fail, 'exit 3': exit(3), deadline: undefined };
+  const events = { start, ping, fail, deadline: undefined };
   const FAILED = 'the job reported that it failed';
-  const EXIT_3 = 'the job ended with exit code 3';
   const RUN = 'the run started at 00:00 UTC has not ended within 30 seconds';
   const FIRST =
     'no first ping within 1 minute 40 seconds plus 10 seconds of grace; waiting since 00:00 UTC';
@@ -79,51 +78,35 @@ describe('every signal and the deadline, in every state', () => {
   const rows: Row[] = [
     ['new', 'start', 'PENDING', undefined, NOW_MS, NOW_MS + 30_000],
     ['new', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['new', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['new', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['new', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['new', 'deadline', 'DOWN', FIRST, undefined, undefined],
     ['up', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
     ['up', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['up', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['up', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['up', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['up', 'deadline', 'DOWN', LATE, undefined, undefined],
     ['new and started', 'start', 'PENDING', undefined, 1_000, 31_000],
     ['new and started', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['new and started', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['new and started', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['new and started', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['new and started', 'deadline', 'DOWN', RUN, 1_000, undefined],
     ['started', 'start', 'UP', undefined, 1_000, 31_000],
     ['started', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['started', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['started', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['started', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['started', 'deadline', 'DOWN', RUN, 1_000, undefined],
     ['late', 'start', 'DOWN', LATE, NOW_MS, undefined],
     ['late', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['late', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['late', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['late', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['late', 'deadline', 'DOWN', LATE, undefined, undefined],
     ['late and started', 'start', 'DOWN', LATE, NOW_MS, undefined],
     ['late and started', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['late and started', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['late and started', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['late and started', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['late and started', 'deadline', 'DOWN', LATE, 115_000, undefined],
     ['late in its run', 'start', 'DOWN', RUN, NOW_MS, undefined],
     ['late in its run', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['late in its run', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['late in its run', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['late in its run', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['late in its run', 'deadline', 'DOWN', RUN, 1_000, undefined],
     ['failed', 'start', 'DOWN', FAILED, NOW_MS, undefined],
     ['failed', 'ping', 'UP', undefined, undefined, UP_AGAIN],
-    ['failed', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['failed', 'fail', 'DOWN', FAILED, undefined, undefined],
-    ['failed', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['failed', 'deadline', 'DOWN', FAILED, undefined, undefined],
   ];
 

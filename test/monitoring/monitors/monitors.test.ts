@@ -235,35 +235,6 @@ test('an edit is stored with what is found meanwhile, and leaves the rest', asyn
   await after.close();
 });
 
-test('an edit sees the edit before it, and one that throws changes nothing', async () => {
-  const { monitors, close } = await setUp();
-  const { monitor } = await monitors.add(site('a'));
-  const longer = () =>
-    monitors.edit(monitor.id, ({ definition }) => ({
-      definition: { ...definition, name: `${definition.name}+` },
-    }));
-  await Promise.all([longer(), longer(), longer()]);
-  expect(monitor.definition.name).toBe('a+++');
-  await expect(
-    monitors.edit(monitor.id, () => {
-      throw new RangeError('no');
-    }),
-  ).rejects.toThrow('no');
-  expect(monitor.definition.name).toBe('a+++');
-  await close();
-});
-
-test('an edit that could not be stored has changed nothing', async () => {
-  const { monitors, broken, close } = await setUp();
-  const { monitor } = await monitors.add(site('a'));
-  const before = structuredClone(monitor);
-  broken.is = 'monitors';
-  const edit = monitors.edit(monitor.id, () => ({ definition: site('b', 'http://192.0.2.2/') }));
-  await expect(edit).rejects.toThrow('ENOSPC');
-  expect(monitor).toEqual(before);
-  await close();
-});
-
 test.each([
   ['DOWN', { status: 'PENDING', changes: 2, failures: 0, lastCheckedMs: null }],
   ['PAUSED', { status: 'PAUSED', changes: 2, underlying: { status: 'PENDING' } }],
@@ -346,19 +317,6 @@ test('a removed monitor does not come back by a write that was waiting', async (
   const after = await again();
   expect(after.monitors.all()).toEqual([]);
   await after.close();
-});
-
-test('a removed monitor is still there, in its place, when the store does not let it go', async () => {
-  const { monitors, broken, close } = await setUp();
-  const { monitor, token = '' } = await monitors.add(job('a'));
-  await monitors.add(job('b'));
-  broken.is = 'monitors';
-  await expect(monitors.remove(monitor.id)).rejects.toThrow('ENOSPC');
-  expect(monitors.all()[0]).toBe(monitor);
-  expect(monitors.byToken(token)).toBe(monitor);
-  broken.is = undefined;
-  expect(await monitors.remove(monitor.id)).toBe(true);
-  await close();
 });
 
 const by = (key: string, apiKeyId = 'key_1') => ({ apiKeyId, key });

@@ -480,22 +480,6 @@ describe('a heartbeat', () => {
     expect(watch.isStale(monitor)).toBe(false);
   });
 
-  test('takes signals while it is paused or in maintenance, which show when that is over', async () => {
-    const world = await createWorld();
-    const { clock, watch } = world;
-    const monitor = await job(world);
-    await setWindows(world, monitor, [windowIn(clock, -1, 60 * MINUTE_MS)]);
-    await watch.signal(monitor, { kind: 'fail', reason: 'the job reported that it failed' });
-    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', underlying: { status: 'DOWN' } });
-    await watch.pause(monitor);
-    await watch.signal(monitor, { kind: 'ping' });
-    expect(monitor.state).toMatchObject({ status: 'PAUSED', underlying: { status: 'UP' } });
-    await watch.signal(monitor, { kind: 'fail', reason: 'the job ended with exit code 3' });
-    await clock.advance(61 * MINUTE_MS);
-    await watch.resume(monitor);
-    expect(monitor.state.status).toBe('DOWN');
-  });
-
   test('a heartbeat with a shorter period is not missed at once, and a longer period holds at once', async () => {
     const world = await createWorld();
     const { clock, watch, monitors } = world;
@@ -532,22 +516,5 @@ describe('a heartbeat', () => {
     for (const monitor of [pinged, silent]) expect(watch.isStale(monitor)).toBe(true);
     await clock.advance(40_000);
     for (const { state } of [pinged, silent]) expect(state.status).toBe('DOWN');
-  });
-
-  test('a heartbeat and its signal are durable before the answer', async () => {
-    const folder = await temporaryFolder();
-    const world = await createWorld({ folder });
-    const monitor = await job(world);
-    await world.watch.signal(monitor, { kind: 'start' });
-    const started = monitor.state.runStartedMs;
-    expect(started).toBeDefined();
-    world.broken.is = true;
-    await expect(world.watch.signal(monitor, { kind: 'ping' })).rejects.toThrow('ENOSPC');
-    await world.kill();
-    const after = await createWorld({ folder, clock: world.clock, start: false });
-    expect(after.monitors.get(monitor.id)?.state).toMatchObject({
-      runStartedMs: started,
-      lastCheckedMs: null,
-    });
   });
 });

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,19 @@ import { eventually } from '../../helpers/eventually.ts';
 
 /** Below the folder of the modules that the bundled scripts import. */
 const BUNDLES = fileURLToPath(new URL('../../../dist/test-children/', import.meta.url));
+
+/** Returns true if strace may watch programs here, and says so if not. */
+export function mayTrace(): boolean {
+  try {
+    execFileSync('strace', ['-qq', '-o', '/dev/null', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    console.log(
+      'strace is not here or may not trace: tests that stop at system calls are skipped.',
+    );
+    return false;
+  }
+}
 
 /** A script of this folder, running. */
 export interface Child {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { MonitorCreate, MonitorCreated, MonitorList } from '../../src/contracts/monitoring.ts';
+import {
+  MonitorCreate,
+  MonitorCreated,
+  MonitorList,
+  PushAnswer,
+} from '../../src/contracts/monitoring.ts';
 import { addedPath, GivenTime } from '../../src/contracts/monitoring-additions.ts';
 
 const base = { name: 'Shop', target: 'https://example.com' };
@@ -210,4 +215,9 @@ describe('the answer to a create', () => {
   ])('has its time in ISO 8601: %s is %s', (created_at, good) => {
     expect(MonitorCreated.safeParse({ ...created, created_at }).success).toBe(good);
   });
+});
+
+test('the answer to a ping is exactly ok', () => {
+  expect(PushAnswer.safeParse({ ok: true }).success).toBe(true);
+  expect(PushAnswer.safeParse({ ok: false }).success).toBe(false);
 });

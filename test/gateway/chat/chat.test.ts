@@ -103,19 +103,17 @@ describe('a streamed answer', () => {
   });
 });
 
-describe('what is kept of a request', () => {
-  test('holds no word of question or answer, in the journal and in the log', async () => {
-    const { post, openai, usage, logged } = await startWithProviders();
-    openai.answerWith('canary-answer and more');
-    const question = [{ role: 'user', content: 'canary-question' }];
-    await post({ model: 'one', messages: question });
-    openai.failWith({ kind: 'garbage-line' });
-    await post({ model: 'one', messages: question, stream: true }).catch(() => undefined);
-    openai.failWith({ kind: 'status', status: 200, body: 'canary-answer' });
-    await post({ model: 'one', messages: question });
-    const kept = JSON.stringify(await usage(3)) + logged.join('');
-    expect(kept).not.toContain('canary');
-  });
+test('what is kept of a request holds no word of question or answer, in the journal and in the log', async () => {
+  const { post, openai, usage, logged } = await startWithProviders();
+  openai.answerWith('canary-answer and more');
+  const question = [{ role: 'user', content: 'canary-question' }];
+  await post({ model: 'one', messages: question });
+  openai.failWith({ kind: 'garbage-line' });
+  await post({ model: 'one', messages: question, stream: true }).catch(() => undefined);
+  openai.failWith({ kind: 'status', status: 200, body: 'canary-answer' });
+  await post({ model: 'one', messages: question });
+  const kept = JSON.stringify(await usage(3)) + logged.join('');
+  expect(kept).not.toContain('canary');
 });
 
 describe('a gateway that stops', () => {

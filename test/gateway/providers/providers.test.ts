@@ -140,27 +140,25 @@ describe('the upstreams of a model', () => {
   });
 });
 
-describe('what a provider is sent', () => {
-  test('is what it takes: no field it refuses, its own name for the limit', async () => {
-    const { post, groq } = await startWithProviders();
-    const tools = [{ type: 'function', function: { name: 'weather' } }];
-    const { status } = await post({
-      model: 'single',
-      messages: [{ role: 'user', content: 'Hi', name: 'ann' }],
-      logit_bias: {},
-      max_completion_tokens: 12,
-      stop: null,
-      tools,
-    });
-    expect(status).toBe(200);
-    expect(groq.calls[0]?.body).toEqual({
-      model: 'test-model',
-      messages: [{ role: 'user', content: 'Hi' }],
-      max_tokens: 12,
-      tools,
-    });
-    expect(groq.calls[0]?.headers.authorization).toBe(`Bearer ${groq.apiKey}`);
+test('what a provider is sent is what it takes: no field it refuses, its own name for the limit', async () => {
+  const { post, groq } = await startWithProviders();
+  const tools = [{ type: 'function', function: { name: 'weather' } }];
+  const { status } = await post({
+    model: 'single',
+    messages: [{ role: 'user', content: 'Hi', name: 'ann' }],
+    logit_bias: {},
+    max_completion_tokens: 12,
+    stop: null,
+    tools,
   });
+  expect(status).toBe(200);
+  expect(groq.calls[0]?.body).toEqual({
+    model: 'test-model',
+    messages: [{ role: 'user', content: 'Hi' }],
+    max_tokens: 12,
+    tools,
+  });
+  expect(groq.calls[0]?.headers.authorization).toBe(`Bearer ${groq.apiKey}`);
 });
 
 describe('who answers', () => {

@@ -134,32 +134,30 @@ test('a named Ollama that is started later is found without a new start', async 
   await eventually(() => gateway.answering().description === 'Ollama (llama9)');
 });
 
-describe('a list of models', () => {
-  test.each<[string, string, unknown]>([
-    ['no JSON', '<html>', undefined],
-    ['no list', '{"models":[]}', undefined],
-    ['none', '{"data":null}', []],
+test.each<[string, string, unknown]>([
+  ['no JSON', '<html>', undefined],
+  ['no list', '{"models":[]}', undefined],
+  ['none', '{"data":null}', []],
+  [
+    'odd rows',
+    '{"data":[null,1,{"id":5},{"id":""},{"id":"a","context_length":"8K"}]}',
+    [{ id: 'a', takesImages: false }],
+  ],
+  [
+    'what cannot chat',
+    '{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"tts-1"},{"id":"gpt-image-1"},{"id":"a","kind":"image"},{"id":"b","available":false},{"id":"imagine"}]}',
+    [{ id: 'imagine', takesImages: false }],
+  ],
+  [
+    'sizes as several services tell them',
+    '{"data":[{"id":"a"},{"id":"b","max_model_len":1},{"id":"c","meta":{"n_ctx_train":3}},{"id":"d","context_window":2,"architecture":{"input_modalities":["text","image"]}}]}',
     [
-      'odd rows',
-      '{"data":[null,1,{"id":5},{"id":""},{"id":"a","context_length":"8K"}]}',
-      [{ id: 'a', takesImages: false }],
+      { id: 'c', contextTokens: 3, takesImages: false },
+      { id: 'd', contextTokens: 2, takesImages: true },
+      { id: 'b', contextTokens: 1, takesImages: false },
+      { id: 'a', takesImages: false },
     ],
-    [
-      'what cannot chat',
-      '{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"tts-1"},{"id":"gpt-image-1"},{"id":"a","kind":"image"},{"id":"b","available":false},{"id":"imagine"}]}',
-      [{ id: 'imagine', takesImages: false }],
-    ],
-    [
-      'sizes as several services tell them',
-      '{"data":[{"id":"a"},{"id":"b","max_model_len":1},{"id":"c","meta":{"n_ctx_train":3}},{"id":"d","context_window":2,"architecture":{"input_modalities":["text","image"]}}]}',
-      [
-        { id: 'c', contextTokens: 3, takesImages: false },
-        { id: 'd', contextTokens: 2, takesImages: true },
-        { id: 'b', contextTokens: 1, takesImages: false },
-        { id: 'a', takesImages: false },
-      ],
-    ],
-  ])('with %s', (_, text, models) => {
-    expect(readServedModels(text)).toEqual(models);
-  });
+  ],
+])('a list of models with %s is read', (_, text, models) => {
+  expect(readServedModels(text)).toEqual(models);
 });

@@ -129,8 +129,9 @@ test('a comment never comes after the end of a stream', async () => {
   expect(received()).toBe(all);
 });
 
-describe('the usage of a stream whose provider tells none', () => {
-  test.each(['one', 'single'])('is estimated for who asked for it: %s', async (model) => {
+test.each(['one', 'single'])(
+  'the usage of a stream whose provider tells none is estimated for who asked for it: %s',
+  async (model) => {
     const { client, upstream, usage } = await startWithUpstream();
     upstream.answerWith(async ({ write }) => {
       const frames = goodAnswer('bytes', true).filter(({ passes, ends }) => passes || ends);
@@ -154,5 +155,5 @@ describe('the usage of a stream whose provider tells none', () => {
     expect(told).toMatchObject([
       { prompt_tokens: record?.promptTokens, completion_tokens: record?.completionTokens },
     ]);
-  });
-});
+  },
+);

@@ -337,29 +337,23 @@ describe('a request', () => {
   });
 });
 
-describe('over HTTP/1.0', () => {
-  test.each([
-    [
-      'ends with [DONE] when it is whole',
-      undefined,
-      /"content":" provider\.".*data: \[DONE\]\n\n$/s,
-    ],
-    [
-      'ends with an error when it broke',
-      { kind: 'error-event', afterChunks: 2 },
-      /data: \{"error":[^\n]*\n\n$/,
-    ],
-  ] as const)('a stream %s', async (_name, fault, end) => {
-    const running = await startWithProviders(PATIENT);
-    const { url, key, openai } = running;
-    if (fault) openai.failWith(fault);
-    const { socket, received, closed } = await connectCaller(url);
-    socket.write(chatRequest(key, streamed, { version: '1.0' }));
-    await closed;
-    expect(received()).toMatch(end);
-    expect(received().includes('[DONE]')).toBe(fault === undefined);
-    expect(await endsOf(running)).toEqual([fault ? 'upstream_error' : 'complete']);
-  });
+test.each([
+  ['ends with [DONE] when it is whole', undefined, /"content":" provider\.".*data: \[DONE\]\n\n$/s],
+  [
+    'ends with an error when it broke',
+    { kind: 'error-event', afterChunks: 2 },
+    /data: \{"error":[^\n]*\n\n$/,
+  ],
+] as const)('over HTTP/1.0 a stream %s', async (_name, fault, end) => {
+  const running = await startWithProviders(PATIENT);
+  const { url, key, openai } = running;
+  if (fault) openai.failWith(fault);
+  const { socket, received, closed } = await connectCaller(url);
+  socket.write(chatRequest(key, streamed, { version: '1.0' }));
+  await closed;
+  expect(received()).toMatch(end);
+  expect(received().includes('[DONE]')).toBe(fault === undefined);
+  expect(await endsOf(running)).toEqual([fault ? 'upstream_error' : 'complete']);
 });
 
 describe('a client that pauses', () => {
@@ -415,29 +409,27 @@ describe('a client that pauses', () => {
   });
 });
 
-describe('a gateway that stops', () => {
-  test.each([
-    ['the rest of a request', undefined],
-    ['the reader of an answer', plain],
-    ['the reader of a streamed answer', streamed],
-  ])('does not wait for %s', async (_name, body) => {
-    const running = await startWithProviders({ graceMs: 50 });
-    const { url, key, openai } = running;
-    openai.answerWith(() => [LONG_ANSWER]);
-    const { socket, received } = await connectCaller(url);
-    if (body) {
-      socket.pause();
-      socket.write(chatRequest(key, body));
-      await eventually(() => openai.calls[0]?.finished || (openai.calls[0]?.sentChunks ?? 0) > 0);
-    } else {
-      const headers = { 'content-length': '500', expect: '100-continue' };
-      socket.write(chatRequest(key, plain, { headers, body: '{' }));
-      // The answer 100 says that the request has arrived so far.
-      await once(socket, 'data');
-    }
-    const ends = await endsOf(running);
-    if (body) return expect(ends).toHaveLength(1);
-    await eventually(() => received().includes('The gateway is stopping'));
-    expect(ends).toEqual(['upstream_error']);
-  });
+test.each([
+  ['the rest of a request', undefined],
+  ['the reader of an answer', plain],
+  ['the reader of a streamed answer', streamed],
+])('a gateway that stops does not wait for %s', async (_name, body) => {
+  const running = await startWithProviders({ graceMs: 50 });
+  const { url, key, openai } = running;
+  openai.answerWith(() => [LONG_ANSWER]);
+  const { socket, received } = await connectCaller(url);
+  if (body) {
+    socket.pause();
+    socket.write(chatRequest(key, body));
+    await eventually(() => openai.calls[0]?.finished || (openai.calls[0]?.sentChunks ?? 0) > 0);
+  } else {
+    const headers = { 'content-length': '500', expect: '100-continue' };
+    socket.write(chatRequest(key, plain, { headers, body: '{' }));
+    // The answer 100 says that the request has arrived so far.
+    await once(socket, 'data');
+  }
+  const ends = await endsOf(running);
+  if (body) return expect(ends).toHaveLength(1);
+  await eventually(() => received().includes('The gateway is stopping'));
+  expect(ends).toEqual(['upstream_error']);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI from 'openai';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { CatalogInput } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { type BrokenUpstream, startBrokenUpstream } from '../../fakes/broken-upstream.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -188,8 +188,9 @@ function expectRecorded(fault: FaultCase, expected: Expected, record: unknown): 
 
 const isPositive = (count: number) => count > 0;
 
-describe('an upstream that', () => {
-  test.each(Object.keys(KINDS) as KindName[])('%s', async (kind) => {
+test.each(Object.keys(KINDS) as KindName[])(
+  'an upstream that %s spoils no more than its own answer',
+  async (kind) => {
     const { places }: Kind = KINDS[kind];
     const length = places ? CASES_PER_KIND.anywhere : CASES_PER_KIND.others;
     const first = seed() + Object.keys(KINDS).indexOf(kind) * 1_000;
@@ -207,5 +208,5 @@ describe('an upstream that', () => {
         }
       }),
     );
-  });
-});
+  },
+);

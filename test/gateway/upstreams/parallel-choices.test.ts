@@ -98,6 +98,13 @@ const ask = (n: number, more: Partial<ChatRequest> = {}): ChatRequest => ({
   ...more,
 });
 
+/** Asks for twenty choices and waits for the last. */
+async function askFor20(upstream: Upstream, how: string, signal: AbortSignal): Promise<void> {
+  const view = withParallelChoices(upstream, 20);
+  if (how === 'whole') await view.complete(ask(20), signal);
+  else for await (const _ of view.stream(ask(20, { stream: true }), signal));
+}
+
 /** Collects the roles, text and ends of each index. */
 function byIndex(chunks: ChatCompletionChunk[]) {
   const found = new Map<number, { roles: number; text: string; ends: string[] }>();
@@ -147,10 +154,10 @@ describe('a provider that gives one variant', () => {
     }
   });
 
-  test('ends the other calls when one fails', async () => {
+  test.each(['whole', 'streamed'])('ends the other calls when one fails, %s', async (how) => {
     const { groq, single } = await startSingle();
     groq.holdChunks();
-    const failing = withParallelChoices(single, 20).complete(ask(20), never());
+    const failing = askFor20(single, how, never());
     const failed = expect(failing).rejects.toBeInstanceOf(UpstreamError);
     await eventually(() => groq.calls.length === AT_A_TIME);
     groq.calls[3]?.cut();
@@ -160,11 +167,11 @@ describe('a provider that gives one variant', () => {
     expect(groq.calls).toHaveLength(AT_A_TIME);
   });
 
-  test('ends all calls when the client leaves', async () => {
+  test.each(['whole', 'streamed'])('ends all calls when the client leaves, %s', async (how) => {
     const { groq, single } = await startSingle();
     groq.holdChunks();
     const cancellation = new AbortController();
-    const asking = withParallelChoices(single, 20).complete(ask(20), cancellation.signal);
+    const asking = askFor20(single, how, cancellation.signal);
     const ended = expect(asking).rejects.toBe('gone');
     await eventually(() => groq.calls.length === AT_A_TIME);
     cancellation.abort('gone');

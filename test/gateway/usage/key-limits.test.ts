@@ -190,37 +190,35 @@ test('no minute, day or month ever holds more than the limits, no request that f
   );
 });
 
-describe('requests per minute', () => {
-  test('a refusal says when to come back, and coming back then works', async () => {
-    const { ledger, clock } = await openLedger();
-    const key = keyWith({ requestsPerMinute: 2 });
-    const headersOf = () => {
-      const meter = ledger.open(key);
-      meter.takeRequest();
-      return meter.limitHeaders();
-    };
-    expect(headersOf()).toEqual({
-      'x-ratelimit-limit-requests': '2',
-      'x-ratelimit-remaining-requests': '1',
-      'x-ratelimit-reset-requests': '1m0s',
-    });
-    clock.nowMs += 20_000;
-    expect(headersOf()).toMatchObject({ 'x-ratelimit-remaining-requests': '0' });
-    clock.nowMs += 10_500;
-    const refusal = refusalOf(headersOf);
-    expect(refusal).toMatchObject({ status: 429, code: 'rate_limit_exceeded', type: 'requests' });
-    expect(refusal.headers).toEqual({
-      'x-ratelimit-limit-requests': '2',
-      'x-ratelimit-remaining-requests': '0',
-      'x-ratelimit-reset-requests': '49.5s',
-      'retry-after': '30',
-    });
-    expect(refusal.message).toBe(
-      "This key has reached its limit of 2 requests per minute. Wait 30 s (Retry-After) and try again. The gateway's operator can change the limit (askwatch keys limit).",
-    );
-    clock.nowMs += Number(refusal.headers['retry-after']) * 1000;
-    expect(headersOf()).toMatchObject({ 'x-ratelimit-remaining-requests': '0' });
+test('a refusal for too many requests says when to come back, and coming back then works', async () => {
+  const { ledger, clock } = await openLedger();
+  const key = keyWith({ requestsPerMinute: 2 });
+  const headersOf = () => {
+    const meter = ledger.open(key);
+    meter.takeRequest();
+    return meter.limitHeaders();
+  };
+  expect(headersOf()).toEqual({
+    'x-ratelimit-limit-requests': '2',
+    'x-ratelimit-remaining-requests': '1',
+    'x-ratelimit-reset-requests': '1m0s',
   });
+  clock.nowMs += 20_000;
+  expect(headersOf()).toMatchObject({ 'x-ratelimit-remaining-requests': '0' });
+  clock.nowMs += 10_500;
+  const refusal = refusalOf(headersOf);
+  expect(refusal).toMatchObject({ status: 429, code: 'rate_limit_exceeded', type: 'requests' });
+  expect(refusal.headers).toEqual({
+    'x-ratelimit-limit-requests': '2',
+    'x-ratelimit-remaining-requests': '0',
+    'x-ratelimit-reset-requests': '49.5s',
+    'retry-after': '30',
+  });
+  expect(refusal.message).toBe(
+    "This key has reached its limit of 2 requests per minute. Wait 30 s (Retry-After) and try again. The gateway's operator can change the limit (askwatch keys limit).",
+  );
+  clock.nowMs += Number(refusal.headers['retry-after']) * 1000;
+  expect(headersOf()).toMatchObject({ 'x-ratelimit-remaining-requests': '0' });
 });
 
 describe('tokens per minute', () => {

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { listen } from '../http/listen.ts';
 import { testDatabase } from '../postgres/test-database.ts';
 import { type Service, startService } from './service.ts';
 
@@ -33,12 +32,7 @@ export async function startSite() {
     visits.push({ path: request.url ?? '', atMs: Date.now() });
     response.writeHead(status).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     url: (path: string) => `http://127.0.0.1:${port}${path}`,
     of: (path: string) => visits.filter((visit) => visit.path === path).length,

@@ -10,9 +10,9 @@ import {
   openMonitors,
   type WatchedMonitor,
 } from '../../../src/monitoring/monitors/monitors.ts';
+import { STATES } from '../../../src/monitoring/monitors/state-store.ts';
 import { CheckRunner } from '../../../src/monitoring/scheduler/check-runner.ts';
-import { openLocalSharedValues } from '../../../src/store/local-shared-values.ts';
-import type { Collection, Store } from '../../../src/store/store.ts';
+import { guardedStore } from '../mortal-store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openTestStore } from '../test-store.ts';
@@ -66,8 +66,6 @@ export interface World {
   add(monitor: MonitorCreateInput): Promise<WatchedMonitor>;
   site(name: string, config?: object): Promise<WatchedMonitor>;
   metrics(): Promise<string>;
-  /** Results that are not on the disk yet. */
-  unwritten(): number;
   /** Ends the service in order. */
   close(): Promise<void>;
   /** Ends it as `kill -9` does, but for writes that are under way: nothing is said to the watch. */
@@ -90,34 +88,9 @@ export async function createWorld(
     ...clock,
     after: (delayMs, call) => clock.after(delayMs, () => alive && call()),
   };
-  const store: Store = {
-    ...real,
-    collection<T>(declaration: Parameters<typeof real.collection<T>>[0]): Collection<T> {
-      const collection = real.collection(declaration);
-      return {
-        ...collection,
-        async update(id, change) {
-          if (broken.is && declaration.name === 'monitors') throw new Error('ENOSPC');
-          return await collection.update(id, change);
-        },
-        async erase(id, change) {
-          if (broken.is && declaration.name === 'monitors') throw new Error('ENOSPC');
-          return await collection.erase(id, change);
-        },
-      };
-    },
-    async keyed(declaration) {
-      const keyed = await real.keyed(declaration);
-      return {
-        ...keyed,
-        async write(changes) {
-          if (broken.is) throw new Error('ENOSPC');
-          await keyed.write(changes);
-        },
-      };
-    },
-    sharedValues: (declaration) => openLocalSharedValues(declaration, { keyed: store.keyed, log }),
-  };
+  const store = guardedStore(real, log, (name) => {
+    if (broken.is && ['monitors', STATES].includes(name)) throw new Error('ENOSPC');
+  });
   const check: Check = ({ target }, { signal }) =>
     new Promise((resolve, reject) => {
       const sighting: Sighting = { target, atMs: clock.monotonicMs() };
@@ -137,19 +110,10 @@ export async function createWorld(
   const history = await openHistory({ store, wallMs: clock.wallMs, log });
   const monitors = await openMonitors({ store, history, wallMs: clock.wallMs, log });
   const kit = await createServer({ log, version: '1.2.3' });
-  let unwritten = 0;
   const watch = new CheckRunner({
     monitors,
     leases: store.leases,
-    history: {
-      ...history,
-      async add(...entry) {
-        unwritten += 1;
-        await history.add(...entry).finally(() => {
-          unwritten -= 1;
-        });
-      },
-    },
+    history,
     connectivity: new Connectivity({
       probe: async () => network.isThere,
       nowMs: clock.wallMs,
@@ -197,7 +161,6 @@ export async function createWorld(
       const answer = await kit.server.inject({ method: 'GET', url: '/metrics' });
       return answer.body;
     },
-    unwritten: () => unwritten,
     close: () => end(true),
     kill: () => end(false),
   };

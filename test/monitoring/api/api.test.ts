@@ -9,44 +9,42 @@ import { storedText } from '../../helpers/test-store.ts';
 const MONITORS = '/api/v1/public/monitors';
 const site = { name: 'Shop', check_type: 'HTTP', target: 'http://127.0.0.1:9/' };
 
-describe('keys', () => {
-  test('are taken as X-API-Key and as a bearer token', async () => {
-    const { call, key } = await startService();
-    const auth = { key: null };
-    const tries: Array<{ headers: Record<string, string>; status: number; code?: string }> = [
-      { headers: { 'x-api-key': key }, status: 200 },
-      { headers: { 'X-API-KEY': key }, status: 200 },
-      { headers: { authorization: `Bearer ${key}` }, status: 200 },
-      { headers: { authorization: `bearer ${key}` }, status: 200 },
-      { headers: { authorization: `Bearer ${key}`, 'x-api-key': key }, status: 200 },
-      { headers: {}, status: 401, code: 'missing_api_key' },
-      { headers: { 'x-api-key': '' }, status: 401, code: 'missing_api_key' },
-      { headers: { authorization: `Basic ${key}` }, status: 401, code: 'missing_api_key' },
-      { headers: { 'x-api-key': `${key}x` }, status: 401, code: 'invalid_api_key' },
-      { headers: { 'x-api-key': key.replace(/.$/, '!') }, status: 401, code: 'invalid_api_key' },
-      { headers: { authorization: 'Bearer awm_no' }, status: 401, code: 'invalid_api_key' },
-      {
-        headers: { authorization: `Bearer ${key}`, 'x-api-key': 'awm_other' },
-        status: 401,
-        code: 'conflicting_api_keys',
-      },
-    ];
-    for (const { headers, status, code } of tries) {
-      for (const [method, path] of [
-        ['GET', MONITORS],
-        ['GET', '/api/v1/public/nothing'],
-      ] as const) {
-        const answer = await call(method, path, { ...auth, headers });
-        expect(answer.status, JSON.stringify(headers)).toBe(
-          status === 200 && path !== MONITORS ? 404 : status,
-        );
-        if (code) expect(answer.body.error?.code).toBe(code);
-        if (code) expect(answer.headers['www-authenticate']).toBe('Bearer');
-      }
+test('keys are taken as X-API-Key and as a bearer token', async () => {
+  const { call, key } = await startService();
+  const auth = { key: null };
+  const tries: Array<{ headers: Record<string, string>; status: number; code?: string }> = [
+    { headers: { 'x-api-key': key }, status: 200 },
+    { headers: { 'X-API-KEY': key }, status: 200 },
+    { headers: { authorization: `Bearer ${key}` }, status: 200 },
+    { headers: { authorization: `bearer ${key}` }, status: 200 },
+    { headers: { authorization: `Bearer ${key}`, 'x-api-key': key }, status: 200 },
+    { headers: {}, status: 401, code: 'missing_api_key' },
+    { headers: { 'x-api-key': '' }, status: 401, code: 'missing_api_key' },
+    { headers: { authorization: `Basic ${key}` }, status: 401, code: 'missing_api_key' },
+    { headers: { 'x-api-key': `${key}x` }, status: 401, code: 'invalid_api_key' },
+    { headers: { 'x-api-key': key.replace(/.$/, '!') }, status: 401, code: 'invalid_api_key' },
+    { headers: { authorization: 'Bearer awm_no' }, status: 401, code: 'invalid_api_key' },
+    {
+      headers: { authorization: `Bearer ${key}`, 'x-api-key': 'awm_other' },
+      status: 401,
+      code: 'conflicting_api_keys',
+    },
+  ];
+  for (const { headers, status, code } of tries) {
+    for (const [method, path] of [
+      ['GET', MONITORS],
+      ['GET', '/api/v1/public/nothing'],
+    ] as const) {
+      const answer = await call(method, path, { ...auth, headers });
+      expect(answer.status, JSON.stringify(headers)).toBe(
+        status === 200 && path !== MONITORS ? 404 : status,
+      );
+      if (code) expect(answer.body.error?.code).toBe(code);
+      if (code) expect(answer.headers['www-authenticate']).toBe('Bearer');
     }
-    expect((await call('POST', MONITORS, { key: null, json: site })).status).toBe(401);
-    expect(await (await startService()).list()).toEqual([]);
-  });
+  }
+  expect((await call('POST', MONITORS, { key: null, json: site })).status).toBe(401);
+  expect(await (await startService()).list()).toEqual([]);
 });
 
 describe('create and list', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ErrorBody } from '../../../src/contracts/error.ts';
 import {
   CheckRecordList,
@@ -220,14 +220,12 @@ test('an answer holds the maximum number of rows', async () => {
   expect((await get(`rollups?${query}`)).status).toBe(200);
 });
 
-describe('a monitor that does not exist', () => {
-  test.each(['results', 'incidents', 'rollups', 'uptime'])(
-    '%s of an unknown monitor',
-    async (what) => {
-      const { call } = await startService();
-      const answer = await call('GET', `${MONITORS}/mon_0000000000000000/${what}`);
-      expect(answer.status).toBe(404);
-      expect(ErrorBody.parse(answer.body).error.message).toMatch(/No monitor has this ID.*lists/);
-    },
-  );
-});
+test.each(['results', 'incidents', 'rollups', 'uptime'])(
+  'a request for %s of an unknown monitor is a 404',
+  async (what) => {
+    const { call } = await startService();
+    const answer = await call('GET', `${MONITORS}/mon_0000000000000000/${what}`);
+    expect(answer.status).toBe(404);
+    expect(ErrorBody.parse(answer.body).error.message).toMatch(/No monitor has this ID.*lists/);
+  },
+);

@@ -268,34 +268,32 @@ test('headers that look like secrets are refused in a create when only their mas
   expect(await list()).toEqual([]);
 });
 
-describe('a part of the list', () => {
-  test('holds the monitors with a status, or so many at a time, until all were listed', async () => {
-    const { call, create } = await startService();
-    const made: string[] = [];
-    for (let at = 0; at < 5; at += 1) made.push((await create({ ...job, name: `Job ${at}` })).id);
-    const [paused = ''] = made;
-    await call('POST', `${MONITORS}/${paused}/pause`);
-    const ask = async (query: string) => {
-      const { status, body } = await call('GET', `${MONITORS}?${query}`);
-      const ids = (body.monitors as MonitorDetails[]).map(({ id }) => id);
-      expect([status, body.count]).toEqual([200, ids.length]);
-      return { ids, next: body.next };
-    };
-    expect(await ask('status=PAUSED')).toEqual({ ids: [paused], next: undefined });
-    expect((await ask('status=paused,%20pending')).ids).toEqual(made);
-    expect((await ask('status=DOWN')).ids).toEqual([]);
-    const active = made.slice(1).sort();
-    const first = await ask('limit=3');
-    expect(first).toEqual({ ids: active.slice(0, 3), next: active[2] });
-    // Works even if that monitor was removed.
-    await call('DELETE', `${MONITORS}/${active[2]}`);
-    expect(await ask(`limit=3&after=${first.next}`)).toEqual({ ids: active.slice(3), next: null });
-    expect(await ask(`after=${active[0]}`)).toEqual({ ids: [active[1], active[3]], next: null });
-    expect(await ask('limit=2&include_paused=true&status=PENDING')).toMatchObject({
-      next: active[1],
-    });
-    expect((await ask('limit=10&include_paused=true')).ids).toContain(paused);
+test('a part of the list holds the monitors with a status, or so many at a time, until all were listed', async () => {
+  const { call, create } = await startService();
+  const made: string[] = [];
+  for (let at = 0; at < 5; at += 1) made.push((await create({ ...job, name: `Job ${at}` })).id);
+  const [paused = ''] = made;
+  await call('POST', `${MONITORS}/${paused}/pause`);
+  const ask = async (query: string) => {
+    const { status, body } = await call('GET', `${MONITORS}?${query}`);
+    const ids = (body.monitors as MonitorDetails[]).map(({ id }) => id);
+    expect([status, body.count]).toEqual([200, ids.length]);
+    return { ids, next: body.next };
+  };
+  expect(await ask('status=PAUSED')).toEqual({ ids: [paused], next: undefined });
+  expect((await ask('status=paused,%20pending')).ids).toEqual(made);
+  expect((await ask('status=DOWN')).ids).toEqual([]);
+  const active = made.slice(1).sort();
+  const first = await ask('limit=3');
+  expect(first).toEqual({ ids: active.slice(0, 3), next: active[2] });
+  // Works even if that monitor was removed.
+  await call('DELETE', `${MONITORS}/${active[2]}`);
+  expect(await ask(`limit=3&after=${first.next}`)).toEqual({ ids: active.slice(3), next: null });
+  expect(await ask(`after=${active[0]}`)).toEqual({ ids: [active[1], active[3]], next: null });
+  expect(await ask('limit=2&include_paused=true&status=PENDING')).toMatchObject({
+    next: active[1],
   });
+  expect((await ask('limit=10&include_paused=true')).ids).toContain(paused);
 });
 
 test('a paused monitor is not in the list unless asked for, and not checked', async () => {

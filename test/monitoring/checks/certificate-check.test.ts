@@ -324,20 +324,18 @@ describe('STARTTLS', () => {
   });
 });
 
-describe('a server that shows none', () => {
-  test('a check fails if the server speaks plain text, closes, or says nothing', async () => {
-    const plain = await startRawTarget((socket) => socket.write('220 mail.example ESMTP\r\n'));
-    const closing = await startRawTarget((socket) => socket.end());
-    const silent = await startRawTarget(() => {});
-    const [spoken, closed, said] = await Promise.all(
-      [plain, closing, silent].map(({ port }) =>
-        certificate(`localhost:${port}`, { timeout_seconds: 1 }),
-      ),
-    );
-    expect(spoken?.reason).toMatch(/^127\.0\.0\.1:\d+ does not speak TLS \(ERR_SSL_/);
-    expect(closed?.reason).toMatch(/closed the connection in the TLS handshake after \d+ ms$/);
-    expect(said?.reason).toMatch(/^no TLS handshake with 127\.0\.0\.1:\d+ within 1 s$/);
-  });
+test('a check fails if the server speaks plain text, closes, or says nothing', async () => {
+  const plain = await startRawTarget((socket) => socket.write('220 mail.example ESMTP\r\n'));
+  const closing = await startRawTarget((socket) => socket.end());
+  const silent = await startRawTarget(() => {});
+  const [spoken, closed, said] = await Promise.all(
+    [plain, closing, silent].map(({ port }) =>
+      certificate(`localhost:${port}`, { timeout_seconds: 1 }),
+    ),
+  );
+  expect(spoken?.reason).toMatch(/^127\.0\.0\.1:\d+ does not speak TLS \(ERR_SSL_/);
+  expect(closed?.reason).toMatch(/closed the connection in the TLS handshake after \d+ ms$/);
+  expect(said?.reason).toMatch(/^no TLS handshake with 127\.0\.0\.1:\d+ within 1 s$/);
 });
 
 describe('an address that is not allowed', () => {

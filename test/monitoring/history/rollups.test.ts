@@ -97,6 +97,20 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', async 
   });
 });
 
+test('counting goes on where stored hours end, and with what they ended with', async () => {
+  const { log } = recordingLog();
+  const store = await openTestStore({ log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  const hours = [hourAt(START), hourAt(START + HOUR)];
+  const last = { atMs: START + HOUR + 5, worthMs: 120_000, as: 'down' } as const;
+  await rollups.add('a', { finalMs: START + 2 * HOUR, last, hours, entries: [] });
+  expect(await rollups.begin('a')).toMatchObject({ finalMs: START + 2 * HOUR, last });
+  expect((await rollups.read('a')).hours).toEqual(hours);
+  await rollups.forget('a');
+  expect(await rollups.begin('a')).toMatchObject({ finalMs: 0, last: undefined });
+});
+
 test('hours that a crash left in both documents count once, and so do hours that come again', async () => {
   const { log } = recordingLog();
   const folder = await temporaryFolder();

@@ -3,14 +3,14 @@ import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openMonitors } from '../../../src/monitoring/monitors/monitors.ts';
+import { STATES } from '../../../src/monitoring/monitors/state-store.ts';
 import {
   applyResult,
   coverStatus,
   type MonitorState,
   type StatusChange,
 } from '../../../src/monitoring/state/state.ts';
-import { openLocalSharedValues } from '../../../src/store/local-shared-values.ts';
-import type { Collection, Store } from '../../../src/store/store.ts';
+import { guardedStore } from '../../helpers/mortal-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 import { openTestStore } from '../../helpers/test-store.ts';
@@ -31,7 +31,7 @@ const found = (state: MonitorState, result: CheckResult, nowMs: number) =>
   applyResult(state, result, { toDown: 2, toUp: 1 }, nowMs);
 
 /**
- * Monitors over a real store. Writes fail as `broken.is` says: `all`, or one collection, or `states`.
+ * Monitors over a real store. Writes fail as `broken.is` says: `all`, or a collection, or `STATES`.
  * `again` restarts it; `changes` are the ones that became part of an incident.
  */
 async function setUp(options: { limit?: number; folder?: string } = {}) {
@@ -41,41 +41,10 @@ async function setUp(options: { limit?: number; folder?: string } = {}) {
   const broken: { is: string | undefined } = { is: undefined };
   const now = { ms: 1_800_000_000_000 };
   let writes = 0;
-  function refuse(name: string) {
-    if (broken.is !== 'all' && broken.is !== name) return;
-    throw new Error('ENOSPC: no space left on device');
-  }
-  const store: Store = {
-    ...real,
-    collection<T>(declaration: Parameters<typeof real.collection<T>>[0]): Collection<T> {
-      const collection = real.collection(declaration);
-      return {
-        ...collection,
-        async update(id, change) {
-          refuse(declaration.name);
-          if (declaration.name === 'monitors') writes += 1;
-          return await collection.update(id, change);
-        },
-        async erase(id, change) {
-          refuse(declaration.name);
-          if (declaration.name === 'monitors') writes += 1;
-          return await collection.erase(id, change);
-        },
-      };
-    },
-    async keyed(declaration) {
-      const keyed = await real.keyed(declaration);
-      return {
-        ...keyed,
-        async write(changes) {
-          refuse('states');
-          writes += 1;
-          await keyed.write(changes);
-        },
-      };
-    },
-    sharedValues: (declaration) => openLocalSharedValues(declaration, { keyed: store.keyed, log }),
-  };
+  const store = guardedStore(real, log, (name) => {
+    if (name === 'monitors' || name === STATES) writes += 1;
+    if (broken.is === 'all' || broken.is === name) throw new Error('ENOSPC: no space left');
+  });
   const changes: StatusChange[] = [];
   const wallMs = () => now.ms;
   const history = await openHistory({ store, wallMs, log });
@@ -163,7 +132,7 @@ test('a check result that could not be stored is kept and stored with the next c
   const settle = (result: CheckResult, nowMs: number) =>
     monitors.settle(monitor.id, (state) => found(state, result, nowMs))?.saved;
   await settle(failed, 2);
-  broken.is = 'states';
+  broken.is = STATES;
   await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
   await expect(settle(passed, 4)).rejects.toThrow('ENOSPC');
   expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
@@ -269,7 +238,7 @@ test('an edit of the target is made although its new state cannot be stored yet'
   const { monitor } = await monitors.add(site('a'));
   for (const ms of [1, 2])
     await monitors.settle(monitor.id, (state) => found(state, failed, ms))?.saved;
-  broken.is = 'states';
+  broken.is = STATES;
   await monitors.edit(monitor.id, () => ({ definition: site('a', 'http://192.0.2.2/') }));
   expect(monitor.state).toMatchObject({ status: 'PENDING', changes: 2 });
   broken.is = undefined;
@@ -403,7 +372,7 @@ test('a pause that could not be stored has no effect, and its change number is f
   for (const ms of [1, 2])
     await monitors.settle(monitor.id, (state) => found(state, failed, ms))?.saved;
   const before = { ...monitor };
-  broken.is = 'states';
+  broken.is = STATES;
   const pause = monitors.settle(monitor.id, (state) => coverStatus(state, 'PAUSED', 3), {
     orNothing: true,
   });

@@ -147,6 +147,16 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     shop('    maintenance:', '      - ‹starts_at: 2026-12-01T10:00:00Z'),
     /'ends_at' is missing/,
   ],
+  [
+    'a window in no known zone',
+    shop(
+      '    maintenance:',
+      '      - cron: 0 3 * * 0',
+      '        timezone: ‹Europe/Berln',
+      '        duration_minutes: 30',
+    ),
+    /zone/,
+  ],
   ['an id that is none', shop('    id: ‹[1]'), /must be the ID of a monitor as listed/],
   // Variables.
   [

@@ -257,25 +257,23 @@ test('windows are judged at once after a restart, and a paused monitor stays pau
   expect(second.monitors.get(begun.id)?.state.status).toBe('UP');
 });
 
-describe('a monitor that is edited while it is checked', () => {
-  test('counts nothing of the check with the old settings, and is checked with the new at once', async () => {
-    const world = await createWorld();
-    const { clock, targets, monitors } = world;
-    targets.answer = (target) => (target === url('old') ? down : up);
-    const monitor = await world.site('old', { confirm_down: 1 });
-    await clock.advance(50);
-    await monitors.edit(monitor.id, ({ definition }) => {
-      if (definition.check_type !== 'HTTP') throw new TypeError('not this one');
-      const config = { ...definition.config, interval_seconds: 20 };
-      return { definition: { ...definition, target: url('new'), config } };
-    });
-    await clock.advance(5 * MINUTE_MS);
-    expect(targets.of(url('old')).map(({ end }) => end)).toEqual(['broken off']);
-    expect(monitor.state).toMatchObject({ status: 'UP', changes: 0, failures: 0 });
-    const times = targets.of(url('new')).map(({ atMs }) => atMs);
-    const gaps = times.slice(2).map((ms, index) => Math.round(ms - (times[index + 1] ?? 0)));
-    expect(new Set(gaps)).toEqual(new Set([20_000]));
+test('a monitor that is edited while it is checked counts nothing of the check with the old settings, and is checked with the new at once', async () => {
+  const world = await createWorld();
+  const { clock, targets, monitors } = world;
+  targets.answer = (target) => (target === url('old') ? down : up);
+  const monitor = await world.site('old', { confirm_down: 1 });
+  await clock.advance(50);
+  await monitors.edit(monitor.id, ({ definition }) => {
+    if (definition.check_type !== 'HTTP') throw new TypeError('not this one');
+    const config = { ...definition.config, interval_seconds: 20 };
+    return { definition: { ...definition, target: url('new'), config } };
   });
+  await clock.advance(5 * MINUTE_MS);
+  expect(targets.of(url('old')).map(({ end }) => end)).toEqual(['broken off']);
+  expect(monitor.state).toMatchObject({ status: 'UP', changes: 0, failures: 0 });
+  const times = targets.of(url('new')).map(({ atMs }) => atMs);
+  const gaps = times.slice(2).map((ms, index) => Math.round(ms - (times[index + 1] ?? 0)));
+  expect(new Set(gaps)).toEqual(new Set([20_000]));
 });
 
 test('a monitor that is removed while it is checked leaves nothing', async () => {

@@ -58,7 +58,7 @@ settleSeed();
 export default defineConfig({
   test: {
     pool: 'forks',
-    setupFiles: ['test/helpers/property-seed.ts', 'test/helpers/leak-check.ts'],
+    setupFiles: ['test/helpers/setup/property-seed.ts', 'test/helpers/setup/leak-check.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
     // cores busier.
     maxWorkers: long ? 4 : 6,

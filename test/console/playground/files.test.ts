@@ -163,7 +163,7 @@ test('files are removed with their deleted messages', async () => {
     },
     replies: [],
   }));
-  const { url, provider } = await startSeeing({ stored });
+  const { url } = await startSeeing({ stored });
   const tab = await openTab(url);
   const { body } = await attach(tab, 'screen.png', PICTURE);
   await sayWith(tab, 'in an old thread?', [body.id], { thread: 'm0' });

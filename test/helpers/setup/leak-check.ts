@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished } from 'vitest';
-import { eventually } from './eventually.ts';
+import { eventually } from '../eventually.ts';
 
 /** Resources that a test must release. Sockets may stay: a pool keeps them for the next test of the file, and they end with their server. */
 const COUNTED = new Set([

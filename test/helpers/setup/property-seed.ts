@@ -1,4 +1,4 @@
 import fc from 'fast-check';
-import { seed } from './seed.ts';
+import { seed } from '../seed.ts';
 
 fc.configureGlobal({ seed: seed() });

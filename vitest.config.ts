@@ -77,8 +77,13 @@ export default defineConfig({
         env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },
       }),
       group('evals', { include: ['evals/**/*.test.ts'] }),
-      // Of all rooms, so each file has a process of its own.
-      group('slow', { include: KINDS.slow, isolate: true, globalSetup: POSTGRES }),
+      group('slow', {
+        include: KINDS.slow,
+        exclude: [...DISCORD, ...SLACK],
+        globalSetup: POSTGRES,
+      }),
+      group('slow-discord', { include: ['test/discord/**/*.slow.test.ts'] }),
+      group('slow-slack', { include: ['test/slack/**/*.slow.test.ts'] }),
       group('browser', {
         include: KINDS.browser,
         globalSetup: 'test/helpers/browser/built-page.ts',

@@ -5,6 +5,7 @@ import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { blockOf, linesToAdd } from './helpers/bot/hello-world.ts';
 import { temporaryFolder } from './helpers/temporary-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -79,7 +80,7 @@ test.each(Object.entries(FEATURES))('only lists of features import the feature %
 const COMPILE_MS = 300_000;
 
 test(
-  'the program compiles after every feature and its lines are deleted',
+  'the program compiles without every feature and its lines, and with the command of docs/hello-world.md',
   async () => {
     const folder = await temporaryFolder();
     const removed = Object.values(FEATURES).flat();
@@ -92,6 +93,12 @@ test(
       const path = join(folder, 'src', file);
       await writeFile(path, withoutLines(await readFile(path, 'utf8'), file, removed));
     }
+    const commands = join(folder, 'src/bot/commands');
+    await writeFile(join(commands, 'greet.ts'), blockOf('ts'));
+    const table = join(commands, 'commands.ts');
+    let text = await readFile(table, 'utf8');
+    for (const { after, line } of linesToAdd()) text = text.replace(`${after}\n`, `$&${line}\n`);
+    await writeFile(table, text);
 
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     const compiled = await promisify(execFile)(process.execPath, [tsc, '--project', folder]).catch(

@@ -14,10 +14,14 @@ const KINDS = {
   programs: ['test/end-to-end/**/*.test.ts'],
   /** Outages, storms and kills that are played out in full, and whole tables (of buttons, rights, routes) row by row. */
   slow: ['test/**/*.slow.test.ts'],
+  slowDiscord: ['test/discord/**/*.slow.test.ts'],
+  slowSlack: ['test/slack/**/*.slow.test.ts'],
   /** With processes that are killed, traced or short of room: what kill -9, a power cut and a full disk leave. */
   kill: ['test/**/*.kill.test.ts'],
   /** Several processes on a real PostgreSQL, and what only that has. */
   postgres: ['test/**/*.postgres.test.ts'],
+  /** The recorded week and the evaluation cases. */
+  evals: ['evals/**/*.test.ts'],
   /** That a store on PostgreSQL does what one in files does: short, but with a server. */
   contract: ['test/store/postgres.test.ts'],
 };
@@ -76,21 +80,16 @@ export default defineConfig({
         testTimeout: long ? 600_000 : 300_000,
         env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },
       }),
-      group('evals', { include: ['evals/**/*.test.ts'] }),
       group('slow', {
-        include: KINDS.slow,
-        exclude: [...DISCORD, ...SLACK],
+        include: [...KINDS.slow, ...KINDS.postgres, ...KINDS.evals],
+        exclude: [...KINDS.slowDiscord, ...KINDS.slowSlack],
         globalSetup: POSTGRES,
       }),
-      group('slow-discord', { include: ['test/discord/**/*.slow.test.ts'] }),
-      group('slow-slack', { include: ['test/slack/**/*.slow.test.ts'] }),
+      group('slow-discord', { include: KINDS.slowDiscord }),
+      group('slow-slack', { include: KINDS.slowSlack }),
       group('browser', {
         include: KINDS.browser,
         globalSetup: 'test/helpers/browser/built-page.ts',
-      }),
-      group('postgres', {
-        include: KINDS.postgres,
-        globalSetup: POSTGRES,
       }),
       group('contract', { include: KINDS.contract, globalSetup: POSTGRES }),
       group('discord', { include: DISCORD, exclude: [...KINDS.slow, ...KINDS.postgres] }),

@@ -48,10 +48,10 @@ async function peakMb({ pid }: AskwatchProcess): Promise<number> {
   return Number(kb) / 1024;
 }
 
-test('acknowledged alerts survive a storm of thousands in ten seconds, and the channel gets two messages', {
+test('acknowledged alerts survive a storm of hundreds a second, and the channel gets two messages', {
   timeout: 300_000,
 }, async () => {
-  const count = long ? 10_000 : 2_000;
+  const [count, lastsMs] = long ? [10_000, 10_000] : [1_000, 5_000];
   const slack = await startSlack();
   const { dataDir, token } = await withIntake();
   const askwatch = await start(dataDir, slack);
@@ -63,8 +63,7 @@ test('acknowledged alerts survive a storm of thousands in ten seconds, and the c
   async function send() {
     while (next < count) {
       const at = next++;
-      // Spread over ten seconds.
-      const dueMs = beganMs + (at / count) * 10_000;
+      const dueMs = beganMs + (at / count) * lastsMs;
       if (performance.now() < dueMs)
         await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()));
       const { status } = await fetch(url, post(delivery([{ name: `Alert ${at}` }])));
@@ -93,7 +92,7 @@ test('acknowledged alerts survive a storm of thousands in ten seconds, and the c
 test('alerts that fire and resolve while the program is killed with -9 again and again are told once and in order', {
   timeout: long ? 1_800_000 : 300_000,
 }, async () => {
-  const kills = long ? 30 : 4;
+  const kills = long ? 30 : 2;
   const slack = await startSlack();
   const { dataDir, token } = await withIntake();
   const random = createRandom(seed());

@@ -9,7 +9,7 @@ import { seed } from '../../helpers/seed.ts';
 /** Processes die, stand still and lose their database; one that has the bot loses it after five seconds. */
 const STORM = long
   ? { kills: 120, freezes: 15, terminations: 10, crashes: 3 }
-  : { kills: 3, freezes: 1, terminations: 1, crashes: 1 };
+  : { kills: 2, freezes: 1, terminations: 1, crashes: 1 };
 
 /** Askwatch posts groups of outages at a slower pace, for which only long runs have time. */
 const TEAMS = long ? { teams: 8, members: 6 } : { teams: 5, members: 1 };

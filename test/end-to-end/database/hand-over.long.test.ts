@@ -1,8 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startBalancer } from '../../helpers/end-to-end/balancer.ts';
 import { startBotsWorld } from '../../helpers/end-to-end/bots-world.ts';
 import { startProcesses } from '../../helpers/end-to-end/chaos.ts';
-import { startPostgres } from '../../helpers/postgres/server.ts';
+import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
 import { createRandom } from '../../helpers/random.ts';
 import { seed } from '../../helpers/seed.ts';
 
@@ -14,7 +14,7 @@ const ROUNDS = 3;
 /** One monitor a channel: Askwatch posts groups of outages at a slower pace. */
 const TEAMS = { teams: 5, members: 1 };
 
-test.each([
+test.skipIf(!hasPostgres).each([
   ['sockets', false],
   ['HTTP', true],
 ] as const)(
@@ -22,10 +22,9 @@ test.each([
   { timeout: 400_000 },
   async (_how, overHttp) => {
     const random = createRandom(seed());
-    const server = await startPostgres();
-    onTestFinished(() => server.remove());
-    const world = await startBotsWorld({ database: server.url, random, ...TEAMS, overHttp });
-    const database = { database: server.url, schema: world.schema };
+    const { url } = await testDatabase();
+    const world = await startBotsWorld({ database: url, random, ...TEAMS, overHttp });
+    const database = { database: url, schema: world.schema };
     const processes = await startProcesses(COUNT, { ...database, env: world.env });
     const balancer = overHttp ? await startBalancer(processes.urls) : undefined;
     if (balancer) world.slack.useHttp(`${balancer.url}/slack/events`);

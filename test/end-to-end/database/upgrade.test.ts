@@ -1,31 +1,31 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startBotsWorld } from '../../helpers/end-to-end/bots-world.ts';
 import { startProcesses } from '../../helpers/end-to-end/chaos.ts';
 import { buildNextVersion } from '../../helpers/end-to-end/next-version.ts';
 import { long } from '../../helpers/long.ts';
-import { query, startPostgres } from '../../helpers/postgres/server.ts';
+import { query } from '../../helpers/postgres/server.ts';
+import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
 import { createRandom } from '../../helpers/random.ts';
 import { seed } from '../../helpers/seed.ts';
 
 /** Time for which two versions run side by side. */
-const BESIDE_MS = long ? 600_000 : 15_000;
+const BESIDE_MS = long ? 600_000 : 5_000;
 
 const TEAMS = long ? { teams: 8, members: 6 } : { teams: 5, members: 1 };
 
-test(
+test.skipIf(!hasPostgres)(
   'processes are replaced one by one by those of the next version, which changes the schema: nothing is lost or doubled meanwhile',
   async () => {
     const random = createRandom(seed());
     const next = await buildNextVersion();
-    const server = await startPostgres();
-    onTestFinished(() => server.remove());
-    const world = await startBotsWorld({ database: server.url, random, ...TEAMS });
-    const database = { database: server.url, schema: world.schema };
+    const { url } = await testDatabase();
+    const world = await startBotsWorld({ database: url, random, ...TEAMS });
+    const database = { database: url, schema: world.schema };
     const processes = await startProcesses(3, { ...database, env: world.env });
     const settle = await world.live(processes.urls);
     const migrations = async () =>
-      (await query(server.url, `select name from ${world.schema}.migration order by name`)).map(
+      (await query(url, `select name from ${world.schema}.migration order by name`)).map(
         ({ name }) => name,
       );
 

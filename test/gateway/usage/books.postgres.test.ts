@@ -280,7 +280,7 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
       const atMs = Date.now() - days * 86_400_000;
       books.addRequest(requestOf(`d${days}`, 1, { atMs }));
     }
-    await eventually(() => books.waiting() === 0);
+    await eventually(async () => (await query('select from #.usage_day')).length === 4);
     await query("update #.usage_batch set stored_at = stored_at - interval '3 days'");
     await books.tidy();
     expect(await query('select from #.usage_batch')).toEqual([]);

@@ -57,11 +57,11 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
     // Changes older than half a minute are not read again.
     await query(`update #.shared_value set changed_at = changed_at - interval '1 hour'`);
     const sinceMs = Date.now();
-    await pause(15_500);
+    await pause(10_500);
     for (const path of paths) {
       const times = site.times(path).filter((atMs) => atMs > sinceMs);
-      // Three intervals and a half second; a take-over of a part makes up for none that was done.
-      expect([3, 4], `${path} ${times.map((ms) => ms - sinceMs)}`).toContain(times.length);
+      // Two intervals and a half second; a take-over of a part makes up for none that was done.
+      expect([2, 3], `${path} ${times.map((ms) => ms - sinceMs)}`).toContain(times.length);
     }
     for (const each of [a, b, c]) {
       expect(await each.metrics()).toMatch(/^askwatch_monitors_stale 0$/m);

@@ -10,6 +10,7 @@ import { guildOf, inGuildOf, wireMessage } from './wire.ts';
 interface Session {
   id: string;
   socket: WebSocket | undefined;
+  sinceMs: number;
   sequence: number;
   intents: number;
   shard: Shard;
@@ -107,7 +108,8 @@ export function createGateway(options: GatewayOptions) {
     }
     const guilds = state.guilds().filter((guild) => serves(shard, guild));
     const id = randomBytes(16).toString('hex');
-    const session: Session = { id, socket, sequence: 0, intents, shard, sent: [] };
+    const sinceMs = performance.now();
+    const session: Session = { id, socket, sinceMs, sequence: 0, intents, shard, sent: [] };
     sessions.set(id, session);
     dispatchTo(session, 'READY', {
       v: 10,
@@ -153,6 +155,11 @@ export function createGateway(options: GatewayOptions) {
     /** Numbers of identifications and resumes. */
     counts: () => ({ identified, resumed }),
     connected: () => [...sessions.values()].filter(({ socket }) => socket !== undefined).length,
+    /** When the newest of the open sessions began; undefined without any. */
+    sinceMs: () => {
+      const open = [...sessions.values()].filter(({ socket }) => socket !== undefined);
+      return open.length === 0 ? undefined : Math.max(...open.map((one) => one.sinceMs));
+    },
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
       if (gateway.refuses) return void socket.destroy();
       server.handleUpgrade(request, socket, head, (opened) => accept(opened));

@@ -18,6 +18,7 @@ export const FAULTS = [
   'error, done',
   'lost, not done',
   'lost, done',
+  'no answer, not done',
   'no answer, done',
 ] as const;
 export type FaultKind = (typeof FAULTS)[number];

@@ -212,10 +212,7 @@ export async function startBotsWorld(options: {
 
   const browser = new ConsoleBrowser(() => urls(), random);
   const onSlack = slackPeople(slack);
-  const onDiscord = discordPeople(
-    discord,
-    () => discord.gateway.connected() > 0 && performance.now() - faultMs > QUIET_MS,
-  );
+  const onDiscord = discordPeople(discord, () => performance.now() - faultMs > QUIET_MS);
   const atConsole = consolePerson(
     () => urls(),
     () => browser.cookie,

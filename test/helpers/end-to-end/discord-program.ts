@@ -1,5 +1,4 @@
 import type { DiscordFake } from '../../fakes/discord/discord.ts';
-import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { eventually } from '../eventually.ts';
 
@@ -12,8 +11,6 @@ export const discordEnv = (discord: DiscordFake) => ({
 export const textOf = ({ content, embeds }: FakeMessage) => `${content} ${JSON.stringify(embeds)}`;
 /** True if the alert says that the outage is ongoing. */
 export const isDown = (alert: FakeMessage) => /is down/.test(textOf(alert));
-export const questionShown = (asked: FakeInteraction) =>
-  eventually(() => asked.reply?.content && asked.reply.id);
 
 /** The last message of a thread with so many, once its answer is whole. */
 export async function answerIn(

@@ -15,6 +15,7 @@ const FAULT_OF: Record<Exclude<FaultKind, 'limited'>, Fault> = {
   'error, done': { status: 502, applied: true },
   'lost, not done': { drop: true },
   'lost, done': { drop: true, applied: true },
+  'no answer, not done': { hang: true },
   'no answer, done': { hang: true, applied: true },
 };
 

@@ -16,6 +16,9 @@ const SLACK_CHANNELS = 8;
 /** Time limit of a browser's request: the process may stand still. */
 const WAIT_MS = 8_000;
 
+/** Discord may drop mentions that come so soon after a process has connected, or before it leaves. */
+const STEADY_MS = 3_000;
+
 /** Discord's flag of a reply that is "thinking…". */
 const LOADING = 1 << 7;
 
@@ -157,8 +160,12 @@ export function discordPeople(discord: DiscordFake, isSure: () => boolean) {
       .filter((text) => text === undefined || isAnswer(text) || !text.includes(question));
   return {
     mention(question: string): Question {
-      const isHeard = isSure();
+      const sinceMs = discord.gateway.sinceMs() ?? Number.POSITIVE_INFINITY;
+      let isHeard = isSure() && performance.now() - sinceMs > STEADY_MS;
       const { id } = discord.say(question, { mention: true });
+      setTimeout(() => {
+        if (discord.gateway.sinceMs() !== sinceMs) isHeard = false;
+      }, STEADY_MS);
       return {
         ...{ text: question, how: 'mention' },
         isAcknowledged: () => isHeard,

@@ -15,6 +15,7 @@ const FAULT_OF: Record<FaultKind, Fault> = {
   'error, done': { kind: 'status', status: 503, stored: true },
   'lost, not done': { kind: 'drop' },
   'lost, done': { kind: 'drop', stored: true },
+  'no answer, not done': { kind: 'hang' },
   'no answer, done': { kind: 'hang', stored: true },
 };
 

@@ -20,10 +20,10 @@ import { seed } from '../helpers/seed.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-const KILLS = long ? 80 : 2;
+const KILLS = long ? 80 : 4;
 const COLLECTIONS = ['cards', 'notes', 'words'];
 const JOURNALS = ['lines', 'results'];
-const COUNT = long ? 400 : 100;
+const COUNT = 400;
 const NOON = Date.UTC(2026, 10, 20, 12);
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

@@ -120,11 +120,16 @@ describe.each(Object.entries(CHAT_DRIVERS))('on %s', (_name, startDriver) => {
     await chat.find(/weekly report[\s\S]*100 %/i);
   });
 
-  test('a monitor that goes down is one message, which becomes its recovery', async () => {
+  test('a monitor that goes down is one message, which becomes its recovery, and a later outage is another', async () => {
     target.isUp = false;
     const { id } = await chat.find(/Blog is down/i);
     target.isUp = true;
     await eventually(async () => (await chat.find(/Blog recovered[\s\S]*Incident/)).id === id);
+    target.isUp = false;
+    const later = await chat.find(/Blog is down[\s\S]*Cause/i);
+    expect(later.id).not.toBe(id);
+    target.isUp = true;
+    await eventually(async () => (await chat.find(/Blog recovered/)).id === later.id);
   });
 
   test('a monitor is shown with the chart of its response time', async () => {

@@ -1,4 +1,3 @@
-import '../../helpers/property-seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isMask, unmask, withoutMasks } from '../../../src/bot/shared/masked-links.ts';

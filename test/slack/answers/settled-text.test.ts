@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { settledText } from '../../../src/slack/answers/streamed-answer.ts';
 import { harmless } from '../../../src/slack/render/text.ts';
 import { long } from '../../helpers/long.ts';
-import '../../helpers/property-seed.ts';
 
 /** Parts of mentions, and similar text. */
 const piece = fc.constantFrom(

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createStreamPages, type Hurry } from '../../../src/slack/answers/stream-pages.ts';
-import '../../helpers/property-seed.ts';
 
 const MAX_PAGE = 10_500;
 

@@ -1,7 +1,7 @@
 import { examples, type Understood, understand } from '../rules/rules.ts';
 import { plain } from '../shared/inert-markdown.ts';
 import type { AnswerRun } from './answer-run.ts';
-import type { GeneratedPart, GeneratedText } from './generate.ts';
+import { type GeneratedPart, type GeneratedText, lookupParts } from './generate.ts';
 import type { ToolCalls, ToolOutcome } from './tool-calls.ts';
 
 /** An error may name ten monitors. */
@@ -58,13 +58,7 @@ async function* lookUp(
   { tool, input }: Understood,
   { tools, run }: { tools: ToolCalls; run: AnswerRun },
 ): AsyncGenerator<GeneratedPart, ToolOutcome> {
-  const steps = tools.callByRules(tool, input, run.signal);
-  for (;;) {
-    const next = await steps.next();
-    if (next.done) return next.value;
-    if (next.value.state === 'running') run.countLookup();
-    yield { kind: 'step', step: next.value };
-  }
+  return yield* lookupParts(tools.callByRules(tool, input, run.signal), run);
 }
 
 function textOf(understood: Understood, outcome: ToolOutcome): string {

@@ -7,7 +7,7 @@ import {
   OFFLINE_PROVIDER,
 } from '../../contracts/gateway.ts';
 import { CommandError } from '../shared/errors.ts';
-import type { AnswerPart } from '../shared/invocation.ts';
+import type { AnswerPart, AnswerStep } from '../shared/invocation.ts';
 import type { AnswerRun } from './answer-run.ts';
 import { createCallReader, sentBack, type ToolCall } from './call-reader.ts';
 import { nameOf, OFFLINE_NAME } from './catalog.ts';
@@ -199,12 +199,30 @@ async function* runCalls(
   calls: readonly ToolCall[],
   run: AnswerRun,
 ): AsyncGenerator<GeneratedPart, ChatMessage[]> {
-  const steps = tools.callForModel(calls, run.signal);
-  for (;;) {
-    const next = await steps.next();
-    if (next.done) return next.value;
-    if (next.value.state === 'running') run.countLookup();
-    yield { kind: 'step', step: next.value };
+  return yield* lookupParts(tools.callForModel(calls, run.signal), run);
+}
+
+/** Counts look-ups and yields their steps, then returns what `steps` returns. */
+export const lookupParts = <R>(steps: AsyncGenerator<AnswerStep, R>, run: AnswerRun) =>
+  mapParts(steps, (step): GeneratedPart => {
+    if (step.state === 'running') run.countLookup();
+    return { kind: 'step', step };
+  });
+
+/** Yields each part as `map` returns it, then returns what `parts` returns. Closes `parts` also if its reader leaves early. */
+export async function* mapParts<T, U, R>(
+  parts: AsyncGenerator<T, R>,
+  map: (part: T) => U,
+): AsyncGenerator<U, R> {
+  try {
+    for (;;) {
+      const next = await parts.next();
+      if (next.done) return next.value;
+      yield map(next.value);
+    }
+  } finally {
+    // `yield*` would pass on that the reader leaves, but can't map.
+    await parts.return(undefined as R);
   }
 }
 

@@ -15,7 +15,7 @@ import { isOffline, type ModelCatalog, nameOf, rolesOfOneModel } from './catalog
 import type { ChannelDefaults } from './channel-defaults.ts';
 import type { Question, Turn } from './conversations.ts';
 import { doubtOf } from './doubt.ts';
-import { type GeneratedPart, type GeneratedText, generate } from './generate.ts';
+import { type GeneratedPart, type GeneratedText, generate, mapParts } from './generate.ts';
 import { type PeopleMessages, withQuoted } from './people-messages.ts';
 import { tokensLeftFor } from './prompt.ts';
 import { PROMPT_WITHOUT_TOOLS, type ToolCalls } from './tool-calls.ts';
@@ -73,13 +73,10 @@ export async function* writeAnswer(
 ): AsyncGenerator<GeneratedPart, WrittenAnswer> {
   let isEmpty = true;
   try {
-    const parts = writeByModelOrRules(basis, options);
-    for (;;) {
-      const next = await parts.next();
-      if (next.done) return next.value;
-      if (next.value.kind === 'text') isEmpty = false;
-      yield next.value;
-    }
+    return yield* mapParts(writeByModelOrRules(basis, options), (part) => {
+      if (part.kind === 'text') isEmpty = false;
+      return part;
+    });
   } catch (error) {
     const text = isEmpty ? fallbackText(basis, options) : undefined;
     if (text) yield { kind: 'text', text };
@@ -199,12 +196,10 @@ async function* generateText(
       run,
     },
   );
-  for (;;) {
-    const next = await generated.next();
-    if (next.done) return next.value;
-    if (next.value.kind === 'text') run.markText();
-    yield next.value;
-  }
+  return yield* mapParts(generated, (part) => {
+    if (part.kind === 'text') run.markText();
+    return part;
+  });
 }
 
 /** True if neither the question nor the turns before it can concern monitors. Then no functions are sent, to save tokens. */

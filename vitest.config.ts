@@ -65,7 +65,7 @@ export default defineConfig({
     setupFiles: ['test/helpers/setup/property-seed.ts', 'test/helpers/setup/leak-check.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
     // cores busier.
-    maxWorkers: long ? 4 : 6,
+    maxWorkers: long ? 4 : 8,
     // Generous, since machines are shared; full counts take their time.
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: 60_000,

@@ -1,10 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { liveTimers } from './live-timers.ts';
 
-/** Resources that a test must release. Sockets may stay: a pool keeps them for the next test of the file, and they end with their server. */
+/** Resources that a test must release. A pool may keep sockets for the next test; they end with their server. */
 const COUNTED = new Set([
-  'Timeout',
   'TCPServerWrap',
   'PipeServerWrap',
   'UDPWRAP',
@@ -12,24 +12,34 @@ const COUNTED = new Set([
   'FSEventWrap',
 ]);
 
-/** Names of open files, if the system lists them as Linux does. */
+/** Paths of open files, if the system lists them as Linux does. */
 function openFiles(): string[] {
+  let descriptors: string[] = [];
   try {
-    return readdirSync('/proc/self/fd')
-      .map((fd) => readlinkSync(`/proc/self/fd/${fd}`))
-      .filter((path) => /^\/(?!dev\/|proc\/)/.test(path));
+    descriptors = readdirSync('/proc/self/fd');
+  } catch {}
+  return descriptors.map(pathOf).filter((path) => /^\/(?!dev\/|proc\/)/.test(path));
+}
+
+function pathOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
   } catch {
-    return [];
+    // The descriptor by which the list was read is closed again.
+    return '';
   }
 }
 
-const openResources = () =>
-  [...process.getActiveResourcesInfo().filter((kind) => COUNTED.has(kind)), ...openFiles()].sort();
+const openResources = () => [
+  ...process.getActiveResourcesInfo().filter((kind) => COUNTED.has(kind)),
+  ...openFiles(),
+  ...liveTimers(),
+];
 
-// Hooks that a test registers run before this one, since the last registered runs first.
+// Vitest runs the hooks that a test registers before this one, since the last registered runs first.
 beforeEach(() => {
   const before = openResources();
-  const left = () => {
+  const findLeaks = () => {
     const known = [...before];
     return openResources().filter((one) => {
       const at = known.indexOf(one);
@@ -38,13 +48,11 @@ beforeEach(() => {
     });
   };
   onTestFinished(async () => {
-    if (left().length === 0) return;
-    await eventually(
-      () => {
-        expect(left()).toEqual([]);
-        return true;
-      },
-      { what: 'the test to release what it opened', withinMs: 10_000 },
-    );
+    if (findLeaks().length === 0) return;
+    const isClean = () => {
+      expect(findLeaks()).toEqual([]);
+      return true;
+    };
+    await eventually(isClean, { withinMs: 10_000, what: 'the test to close what it opened' });
   });
 });

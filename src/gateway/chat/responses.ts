@@ -67,7 +67,7 @@ export async function answerStream(
     const { chunks, first } = answer;
     for (let next = first; !next.done; next = await chunks.next()) {
       const event = events.eventFor(next.value);
-      if (event !== '' && !response.write(event)) await response.drained();
+      if (event !== '' && !response.write(event)) await response.drained(signal);
     }
     circuitBreaker.succeeded(upstream);
     const usageEvent = events.usageEvent();

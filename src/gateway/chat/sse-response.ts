@@ -64,17 +64,20 @@ export class SseResponse {
     return !response.writableNeedDrain || response.destroyed;
   }
 
-  async drained(): Promise<void> {
+  /** Waits until the client has read enough, or is gone. `gone` also aborts for a response that is queued behind another one. */
+  async drained(gone: AbortSignal): Promise<void> {
     const { response } = this.#exchange;
-    if (response.destroyed) return;
+    if (response.destroyed || gone.aborted) return;
     await new Promise<void>((resolve) => {
       const limit = setTimeout(() => response.destroy(), this.#drainMs);
       const done = () => {
         clearTimeout(limit);
         response.off('drain', done).off('close', done);
+        gone.removeEventListener('abort', done);
         resolve();
       };
       response.on('drain', done).on('close', done);
+      gone.addEventListener('abort', done);
     });
   }
 

@@ -1,5 +1,5 @@
 import type { FileChooser, Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { findingsOf } from '../../helpers/browser/axe.ts';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
@@ -17,6 +17,7 @@ const LOG = { name: 'app.log', mimeType: 'text/plain', buffer: Buffer.from('line
 
 async function open(options: Parameters<typeof openPage>[1] = {}) {
   const provider = await startModelProvider({ models: [{ id: 'sees', ...SEES }] });
+  onTestFinished(() => provider.close());
   const running = await startTestConsole({ provider });
   const opened = await openPage(running, options);
   /** The parts of the model's newest question. */

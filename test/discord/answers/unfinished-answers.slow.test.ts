@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
@@ -16,6 +16,7 @@ async function begin(prepare: (discord: DiscordFake) => void = () => {}) {
   const discord = await startDiscord();
   prepare(discord);
   const provider = await startModelProvider();
+  onTestFinished(() => provider.close());
   let folder = await temporaryFolder();
   async function life() {
     const running = await startTestBot({

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
@@ -17,6 +17,7 @@ async function begin() {
   const fake = await startSlack();
   fake.addChannel({ id: DIRECT });
   const provider = await startModelProvider();
+  onTestFinished(() => provider.close());
   let folder = await temporaryFolder();
   let running = await runSlack({ fake, bot: { folder, provider } });
   return {

@@ -109,7 +109,7 @@ export function afterDelivery(
   nowMs: number,
 ): Delivery {
   const isFirst = !delivery.posted;
-  const { heldUntilMs: _, ...free } = succeeded(delivery);
+  const { heldUntilMs, ...free } = succeeded(delivery);
   const shownNow = goesOn(shown) ? withShownOpen(free, nowMs) : free;
   // An edit is easily missed, and anyone who saw the outage waits for its end.
   const isSeen = delivery.shownOpen || delivery.triedOpen;
@@ -120,6 +120,8 @@ export function afterDelivery(
     const line: DeliveryLine = { what: 'end', id, atMs: nowMs, attempted: false };
     return { ...shownNow, hasEndLine: true, line };
   }
+  // Someone pressed a button while `shown` was sent.
+  if (heldUntilMs === 0 && now.version !== shown.version) return { ...shownNow, heldUntilMs };
   const isPaced = now.kind === 'group' ? goesOn(now) : isFlapping(now);
   if (!isPaced) return shownNow;
   return { ...shownNow, heldUntilMs: nowMs + GROUP_PACE_MS[paceOf(now, isFirst)] };

@@ -220,10 +220,15 @@ const isQuietEnd = (ended: Incident | Group['members'][number]) =>
   !ended.gone &&
   (isDown(ended) || isSilenced(ended));
 
-/** An end, or a press of a button, is shown without pacing. A snoozed message stays held back. Pure. */
+/**
+ * An end, or a press of a button, is shown without pacing, also if it comes while the message is sent. A snoozed message stays held
+ * back. Pure.
+ */
 export function unpaced<T extends Alert>(alert: T): T {
-  const deliveries = alert.deliveries.map(({ heldUntilMs, ...delivery }) =>
-    delivery.posted || heldUntilMs === undefined ? delivery : { ...delivery, heldUntilMs },
+  const mayBeShown = ({ posted, attempted, heldUntilMs }: Delivery) =>
+    posted !== undefined || (attempted && heldUntilMs === undefined);
+  const deliveries = alert.deliveries.map((delivery) =>
+    mayBeShown(delivery) ? { ...delivery, heldUntilMs: 0 } : delivery,
   );
   return { ...alert, deliveries };
 }

@@ -64,7 +64,7 @@ const Delivery = z.object({
   failures: z.int().nonnegative(),
   failingSinceMs: z.number().optional(),
   nextTryAtMs: z.number(),
-  /** No message is posted before, because of a snooze or pacing. */
+  /** No message is posted or edited before, because of a snooze or pacing. 0 once a press wants to be shown at once. */
   heldUntilMs: z.number().optional(),
   /** Posted a second time, because the first message could no longer be edited. */
   reposted: z.boolean().optional(),

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { newSnooze } from '../../../src/bot/incidents/snoozes.ts';
 import { applyReported } from '../../../src/bot/intake/apply-reported.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
@@ -95,6 +96,26 @@ describe('outages that begin together', () => {
     expect(world.slack.messages).toHaveLength(1);
     const card = world.slack.messages[0]?.card;
     expect(card && textOf(card)).toMatch(/Name of m3: stable again: down 61 times in 10 minutes/);
+  });
+
+  test('a press that comes while the message is posted or edited is shown at once', async () => {
+    const world = await openWorld();
+    const shown: Array<string | undefined> = [];
+    const presses: Array<Promise<unknown>> = [];
+    world.slack.loseAnswers(({ kind, card }) => {
+      const id = world.alerts().find((alert) => alert.kind === 'group')?.id ?? '';
+      shown.push(labelsOf({ card })?.find((label) => /snooze/i.test(label)));
+      const snooze = () =>
+        world.incidents().mark(id, 'snoozed', (nowMs) => newSnooze('Ada', nowMs));
+      if (presses.length < 2) {
+        presses.push(kind === 'post' ? snooze() : world.incidents().endSnoozes(id));
+      }
+      return undefined;
+    });
+    await world.see(all(2, 'DOWN'));
+    await Promise.all(presses);
+    await world.change((watching) => watching);
+    expect(shown).toEqual(['Snooze 1 h', 'End snooze', 'Snooze 1 h']);
   });
 
   test('a lone outage has a message of its own, and one long after a storm too', async () => {

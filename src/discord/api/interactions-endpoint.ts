@@ -1,7 +1,7 @@
 import { type APIApplication, type REST, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 
-/** Nothing else reveals it. Source: Discord docs, "Receiving and Responding": the two ways exclude each other. */
+/** With that URL, Discord sends no interaction over the gateway, and reports no error. Source: Discord docs, "Receiving and Responding". */
 export const INTERACTIONS_ENDPOINT_SET =
   'Discord sends commands and button presses to the application’s Interactions Endpoint URL, so Askwatch doesn’t get them. Clear that URL at discord.com/developers/applications → your application → General Information.';
 

@@ -24,6 +24,9 @@ const DESCRIPTIONS: Partial<Record<string, string>> = {
     'Lists monitors with status, since when and why they are not UP, and counts by status.',
   list_incidents:
     'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, and totals by monitor.',
+  acknowledge_incident:
+    'Acknowledges the ongoing incident of one monitor in the name of the key, in every channel that shows it.',
+  snooze_incident: 'For an hour, mutes new outages of one monitor that is down.',
   [CREATE]:
     'Adds a monitor for an address, a text in a page, a DNS name, a port of a host, a certificate or a job. Its alerts go only to channels that get the alerts of all monitors.',
 };

@@ -85,3 +85,15 @@ test('a note is kept in the thread of an alert only', async () => {
     'snooze_incident',
   ]);
 });
+
+test('the incident tools are about monitors only where there is no channel', async () => {
+  const { client } = await start();
+  const { tools } = await client.listTools();
+  const descriptions = tools
+    .filter(({ name }) => name.endsWith('_incident'))
+    .map(({ description }) => description);
+  expect(descriptions).toEqual([
+    expect.stringMatching(/ of one monitor in the name of the key,/),
+    expect.stringMatching(/ of one monitor that is down\.$/),
+  ]);
+});

@@ -149,9 +149,12 @@ export function placesNamedBy(monitors: ReadonlyArray<Pick<MonitorRef, 'channels
 }
 
 /** Compares name and target, ignoring case. */
-export function matches(monitor: MonitorRef, filter: string): boolean {
+export function matches(
+  { name, target = '' }: { name: string; target?: string },
+  filter: string,
+): boolean {
   const text = filter.toLowerCase();
-  return monitor.name.toLowerCase().includes(text) || monitor.target.toLowerCase().includes(text);
+  return name.toLowerCase().includes(text) || target.toLowerCase().includes(text);
 }
 
 function isSubscribedTo({

@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import type { Incidents } from '../incidents/incident-service.ts';
 import { newSnooze } from '../incidents/snoozes.ts';
-import { type Card, factsPart, textCard } from '../shared/card.ts';
+import { type Card, compact, type Fact, factsPart, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shortened } from '../shared/text-format.ts';
-import { DraftMonitor, draftMonitor, factsOf, titleOf } from './known-monitor.ts';
-import { monitorField, type WriteContext, writingTool } from './tool.ts';
+import { DraftMonitor, factsOf, titleOf } from './known-monitor.ts';
+import { findMonitor, findMonitorOrAlert } from './monitors.ts';
+import { DraftAlert, draftAlerts } from './reported-alerts.ts';
+import { subjectField, type WriteContext, writingTool } from './tool.ts';
 
-const IncidentDraft = z.object({ monitor: DraftMonitor, incident: z.string() });
+const Subject = z.union([DraftMonitor, DraftAlert]);
+
+const IncidentDraft = z.object({ subject: Subject, incident: z.string() });
 
 type IncidentMarker = Pick<WriteContext, 'person'> & { incidents: Pick<Incidents, 'mark'> };
 
@@ -36,12 +40,29 @@ const firstCard = (title: string, label: string, atMs: number): Card => ({
   parts: [factsPart({ label, value: { atMs } })],
 });
 
-async function openIncident(meant: string, context: WriteContext) {
-  const monitor = await draftMonitor(meant, context);
-  const incident = context.incidents.openOf(monitor.id);
-  if (incident !== undefined) return { monitor, incident };
+/** Finds a monitor, or an alert that fires in the channel of the question, with its incident. Throws a `CommandError`. */
+async function openIncident(
+  meant: string,
+  { monitoring, incidents, reported, signal }: WriteContext,
+): Promise<z.infer<typeof IncidentDraft>> {
+  const monitors = await monitoring.list({ signal });
+  const subject = reported
+    ? findMonitorOrAlert(monitors, draftAlerts(reported()), meant)
+    : findMonitor(monitors, meant);
+  const incident = incidents.openOf(subject.id);
+  if (incident !== undefined) return { subject, incident };
   throw new CommandError(
-    `${titleOf(monitor)} has no ongoing incident that was posted in a channel. There is nothing to acknowledge or snooze.`,
+    `${titleOf(subject)} has no ongoing incident that was posted in a channel. There is nothing to acknowledge or snooze.`,
+  );
+}
+
+function subjectFacts(subject: z.infer<typeof Subject>): Fact[] {
+  if ('target' in subject) return factsOf(subject);
+  const { reportedBy, status, cause } = subject;
+  return compact<Fact>(
+    reportedBy !== undefined && { label: 'Reported by', value: reportedBy },
+    { label: 'Status', value: status },
+    cause !== undefined && { label: 'Cause', value: cause },
   );
 }
 
@@ -49,39 +70,40 @@ export const acknowledgeIncident = writingTool({
   name: 'acknowledge_incident',
   title: 'Acknowledge an incident',
   description:
-    'Acknowledges the ongoing incident of one monitor for the person who asks, in every channel that shows it.',
+    'Acknowledges the ongoing incident of one monitor, or of one alert from another system that is firing in this channel. It does so for the person who asks, in every channel that shows it.',
   right: 'anyone',
-  input: z.object({ monitor: monitorField }),
+  input: z.object({ monitor: subjectField }),
   draft: IncidentDraft,
   prepare: ({ monitor }, context) => openIncident(monitor, context),
-  summary: ({ monitor }) => ({
-    title: `Acknowledge the incident of ${titleOf(monitor)}?`,
-    facts: factsOf(monitor),
+  summary: ({ subject }) => ({
+    title: `Acknowledge the incident of ${titleOf(subject)}?`,
+    facts: subjectFacts(subject),
     confirm: 'Acknowledge',
   }),
-  async carryOut({ monitor, incident }, context) {
+  async carryOut({ subject, incident }, context) {
     const by = shortened(context.person.name, 80);
     const first = await acknowledge(incident, context);
-    return first ?? textCard('good', `${by} acknowledged the incident of ${titleOf(monitor)}`);
+    return first ?? textCard('good', `${by} acknowledged the incident of ${titleOf(subject)}`);
   },
 });
 
 export const snoozeIncident = writingTool({
   name: 'snooze_incident',
-  title: 'Snooze a monitor for an hour',
-  description: 'Holds back alerts about new outages of one monitor that is down for an hour.',
+  title: 'Snooze an incident for an hour',
+  description:
+    'For an hour, mutes new outages of one monitor that is down, or one alert from another system that is firing in this channel.',
   right: 'anyone',
-  input: z.object({ monitor: monitorField }),
+  input: z.object({ monitor: subjectField }),
   draft: IncidentDraft,
   prepare: ({ monitor }, context) => openIncident(monitor, context),
-  summary: ({ monitor }) => ({
-    title: `Snooze ${titleOf(monitor)} for an hour?`,
-    facts: factsOf(monitor),
+  summary: ({ subject }) => ({
+    title: `Snooze ${titleOf(subject)} for an hour?`,
+    facts: subjectFacts(subject),
     confirm: 'Snooze',
   }),
-  async carryOut({ monitor, incident }, context) {
+  async carryOut({ subject, incident }, context) {
     const first = await snooze(incident, context);
-    return first ?? textCard('good', `${titleOf(monitor)} is snoozed for an hour`);
+    return first ?? textCard('good', `${titleOf(subject)} is snoozed for an hour`);
   },
 });
 

@@ -5,6 +5,7 @@ import { orAborted } from '../../contracts/or-aborted.ts';
 import { matches } from '../channels/channels.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shortened } from '../shared/text-format.ts';
+import type { DraftAlert } from './reported-alerts.ts';
 import type { ToolContext } from './tool.ts';
 
 /** Monitors that an error names if several match. */
@@ -23,23 +24,47 @@ export const isNamed = ({ id, name }: { id: string; name: string }, text: string
   id === text || name.toLowerCase() === text.toLowerCase();
 
 /** Finds a monitor by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
-export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
-  const byId = monitors.find(({ id }) => id === meant);
+export const findMonitor = (monitors: readonly Monitor[], meant: string): Monitor =>
+  findOne(monitors, meant, {
+    several: 'monitors',
+    none: `No monitor called “${shortened(meant, 60)}”. See /monitor list.`,
+  });
+
+/** Finds a monitor, or an alert of the channel, like `findMonitor`. Throws `CommandError`. Pure. */
+export const findMonitorOrAlert = (
+  monitors: readonly Monitor[],
+  alerts: readonly DraftAlert[],
+  meant: string,
+): Monitor | DraftAlert =>
+  findOne<Monitor | DraftAlert>([...monitors, ...alerts], meant, {
+    several: 'monitors and alerts',
+    none: `No monitor called “${shortened(meant, 60)}”, and no such alert is firing in this channel. See /monitor list.`,
+  });
+
+/** `cause` tells alerts of the same name apart. */
+type Findable = { id: string; name: string; target?: string; cause?: string };
+
+function findOne<T extends Findable>(
+  all: readonly T[],
+  meant: string,
+  words: { several: string; none: string },
+): T {
+  const byId = all.find(({ id }) => id === meant);
   if (byId) return byId;
-  const named = monitors.filter((monitor) => isNamed(monitor, meant));
-  const candidates =
-    named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
+  const named = all.filter((one) => isNamed(one, meant));
+  const candidates = named.length > 0 ? named : all.filter((one) => matches(one, meant));
   const [only, ...others] = candidates;
-  if (!only) {
-    throw new CommandError(`No monitor called “${shortened(meant, 60)}”. See /monitor list.`);
-  }
+  if (!only) throw new CommandError(words.none);
   if (others.length === 0) return only;
   const names = candidates
     .slice(0, MAX_NAMED)
-    .map(({ name, id }) => `${shortened(name, 60)} (id ${id})`);
+    .map(
+      ({ name, id, cause }) =>
+        `${shortened(name, 60)} (id ${id}${cause ? `: ${shortened(cause, 100)}` : ''})`,
+    );
   const more = candidates.length > MAX_NAMED ? `, and ${candidates.length - MAX_NAMED} more` : '';
   throw new CommandError(
-    `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
+    `${candidates.length} ${words.several} match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
   );
 }
 

@@ -37,6 +37,17 @@ export const ReportedIncident = z.object({
 });
 type ReportedIncident = z.infer<typeof ReportedIncident>;
 
+/** A firing alert from another system as it was when its change was proposed. */
+export const DraftAlert = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: z.string(),
+  /** Name of the intake. */
+  reportedBy: z.string().optional(),
+  cause: z.string().optional(),
+});
+export type DraftAlert = z.infer<typeof DraftAlert>;
+
 /** Alerts from other systems in one channel. */
 export interface ChannelReports {
   /** Oldest first. */
@@ -70,8 +81,25 @@ export function firingAlerts(
       (status === 'degraded' && isDegraded(one));
     return isStatus && one.name.toLowerCase().includes(text.toLowerCase());
   };
-  const latest = new Map(incidents.map((one) => [one.monitorId, one]));
+  const latest = latestOf(incidents);
   return firing.filter(isMatch).map((one) => reportedState(one, latest.get(one.id)));
+}
+
+/** The latest incident of each alert. */
+const latestOf = (incidents: readonly Incident[]) =>
+  new Map(incidents.map((one) => [one.monitorId, one]));
+
+/** Firing alerts for a draft. Pure. */
+export function draftAlerts({ firing, incidents }: ChannelReports): DraftAlert[] {
+  const latest = latestOf(incidents);
+  return firing.map(({ id, name, status }) => {
+    const { target, reason } = latest.get(id) ?? {};
+    return {
+      ...{ id, name, status },
+      reportedBy: target === undefined ? undefined : shortened(target, 100),
+      cause: reason ? shortened(reason, 500) : undefined,
+    };
+  });
 }
 
 function reportedState(one: Reported, incident: Incident | undefined): ReportedAlertState {

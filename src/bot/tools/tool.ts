@@ -150,6 +150,10 @@ export const monitorField = z
   .max(2048)
   .describe('Id, name, or a unique part of the name or target.');
 
+export const subjectField = monitorField.describe(
+  'Id, name, or a unique part of the name or target of the monitor or alert.',
+);
+
 export const limitField = (max: number, standard: number) =>
   z.int().min(1).max(max).optional().describe(`At most ${max}; default ${standard}.`);
 

@@ -3,7 +3,7 @@ import { understand } from '../../../src/bot/rules/rules.ts';
 import { decodeAction, encodeAction } from '../../../src/bot/shared/card.ts';
 import { reportsTo } from '../../../src/bot/tools/reported-alerts.ts';
 import { toolRunner } from '../../helpers/bot/tool-runner.ts';
-import { readAnswer } from '../../helpers/bot.ts';
+import { cardOf, readAnswer, type TestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { delivery, OPS, openIntakeServer } from '../../helpers/intake/intake-server.ts';
 import {
@@ -108,4 +108,108 @@ test('“Ask why” tells the model what the sender says, and what else fires he
   // The monitoring service gets no requests about alerts that it doesn't know.
   const after = service.requests.filter(({ path }) => /results|incidents/.test(path)).length;
   expect(after).toBe(asked);
+});
+
+/** A channel with firing alerts, and monitors with similar names. */
+async function startWithAlerts() {
+  const server = await openIntakeServer();
+  for (const name of ['Shop', 'Queue worker']) server.service.add({ name });
+  const names = ['Queue', 'Shop is slow', 'Slow worker', 'Disk of db-1'];
+  await server.deliver(delivery([...names, 'Over'].map((name) => ({ name }))));
+  await server.deliver(delivery([{ name: 'Over', status: 'resolved' }]));
+  await eventually(() => server.slack.messages.length > 0);
+  return server;
+}
+
+/** Asks a model that calls a tool with a name or id; returns the card below the answer and the tool's result. */
+async function propose(
+  { provider, say }: Pick<TestBot, 'provider' | 'say'>,
+  [tool, monitor]: [string, string],
+  place = OPS,
+) {
+  provider.answerWith((body) =>
+    body.messages.at(-1).role === 'tool'
+      ? 'It waits for you.'
+      : { calls: [{ name: tool, arguments: JSON.stringify({ monitor }) }] },
+  );
+  const { end } = await readAnswer(await say('/ask do it', { place }), 't1');
+  const told: string = provider.calls.at(-1)?.body.messages.at(-1).content;
+  return { card: end.cards?.[0], told };
+}
+
+test('confirmed cards acknowledge and snooze an alert from another system', async () => {
+  const server = await openIntakeServer();
+  const { slack, press } = server;
+  await server.deliver(delivery([{ name: 'Queue' }]));
+  await eventually(() => slack.messages.length === 1);
+  const shown = () => slack.messages.map(({ card }) => textOf(card)).join('\n');
+
+  const acknowledge = await propose(server, ['acknowledge_incident', 'queue']);
+  expect(acknowledge.card && textOf(acknowledge.card)).toMatch(
+    /^Acknowledge the incident of Queue\?\nReported by: Production\nStatus: FIRING\nCause: Queue is wrong\nNothing/,
+  );
+  const acknowledged = await press(acknowledge.card, 'Acknowledge', { place: OPS });
+  expect(cardOf(acknowledged).title).toBe('Ada acknowledged the incident of Queue');
+  await eventually(() => shown().includes('Acknowledged by: Ada'));
+
+  const snooze = await propose(server, ['snooze_incident', 'queue']);
+  expect(snooze.card && textOf(snooze.card)).toMatch(
+    /^Snooze Queue for an hour\?\nReported by: Production\nStatus: FIRING\nCause: Queue is wrong\nNothing/,
+  );
+  const snoozed = await press(snooze.card, 'Snooze', { place: OPS });
+  expect(cardOf(snoozed).title).toBe('Queue is snoozed for an hour');
+  await eventually(() => shown().includes('Snoozed by'));
+});
+
+test.each([
+  ['queue', 'Acknowledge the incident of Queue?'],
+  ['disk', 'Acknowledge the incident of Disk of db-1?'],
+  ['shop', 'Shop has no ongoing incident that was posted in a channel.'],
+  [
+    'worker',
+    /2 monitors and alerts match “worker”: Queue worker \(id mon_2\), Slow worker \(id alert:\w+: Slow worker is wrong\)\. Say which/,
+  ],
+  ['over', 'No monitor called “over”, and no such alert is firing in this channel.'],
+])('a model that acknowledges “%s” gets “%s”', async (meant, words) => {
+  const server = await startWithAlerts();
+  const { told } = await propose(server, ['acknowledge_incident', meant]);
+  expect(told).toMatch(words);
+});
+
+test('alerts of the same name are told apart by their cause and found by id', async () => {
+  const server = await openIntakeServer();
+  const { alerts } = delivery([{ name: 'Disk' }]);
+  const twins = ['db-1', 'db-2'].map((host) => ({
+    ...alerts[0],
+    ...{ fingerprint: host, annotations: { summary: `${host} is full` } },
+  }));
+  await server.deliver(delivery([], { alerts: twins }));
+  await eventually(() => server.slack.messages.length > 0);
+  const { told } = await propose(server, ['snooze_incident', 'disk']);
+  const id = /\(id (alert:\w+): db-2 is full\)/.exec(told)?.[1] ?? '';
+  const { card } = await propose(server, ['snooze_incident', id]);
+  expect(card && textOf(card)).toContain('Cause: db-2 is full');
+});
+
+test('an alert of another channel is found neither by name nor by id', async () => {
+  const server = await startWithAlerts();
+  const elsewhere = { ...OPS, channel: 'C2' };
+  const { told } = await propose(server, ['acknowledge_incident', 'worker']);
+  const id = /id (alert:\w+)/.exec(told)?.[1] ?? '';
+  expect((await propose(server, ['acknowledge_incident', id])).card).toBeDefined();
+  for (const meant of [id, 'Slow worker']) {
+    const { told, card } = await propose(server, ['acknowledge_incident', meant], elsewhere);
+    expect(told).toContain('no such alert is firing in this channel');
+    expect(card).toBeUndefined();
+  }
+});
+
+test('a change of a monitor finds no alert from another system', async () => {
+  const server = await startWithAlerts();
+  const person = { id: 'U1', name: 'Ada', mayManage: async () => true };
+  const say: TestBot['say'] = (line, where) => server.say(line, { ...where, person });
+  for (const tool of ['pause_monitor', 'remove_monitor']) {
+    const { told } = await propose({ ...server, say }, [tool, 'Slow worker']);
+    expect(told).toContain('No monitor called “Slow worker”. See /monitor list.');
+  }
 });

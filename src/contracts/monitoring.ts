@@ -51,6 +51,8 @@ export const Monitor = z.object({
   status_reason: z.string().optional(),
   last_checked_at: UtcTime.nullable().optional(),
   response_time_ms: z.number().nonnegative().nullable().optional(),
+  /** End of the last seen certificate. */
+  certificate_ends_at: UtcTime.nullable().optional(),
   flapping: z.boolean().optional(),
   waiting_for_first_ping: z.boolean().optional(),
   /** No news for longer than two intervals, so `status` may be out of date. */

@@ -18,6 +18,7 @@ export function listedMonitor(
   const { id, definition, createdAtMs, published: state, managedBy, channels } = monitor;
   const isJob = isHeartbeat(definition);
   const { depends_on: dependsOn = [] } = definition;
+  const endsMs = state.certificateEndsMs;
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
     id,
@@ -32,6 +33,7 @@ export function listedMonitor(
     status_reason: isBad ? state.problem?.reason : undefined,
     last_checked_at: state.lastCheckedMs === null ? null : utc(state.lastCheckedMs),
     response_time_ms: state.responseTimeMs,
+    certificate_ends_at: endsMs === undefined ? undefined : utc(endsMs),
     flapping: isFlapping(state, now.wallMs),
     waiting_for_first_ping: (isJob && awaitsFirstPing(state)) || undefined,
     stale: now.stale,
@@ -50,15 +52,15 @@ export async function detailsOf(
     history.incidents(monitor.id, 1),
     "The monitor's history could not be read. Try again.",
   );
-  const { definition, published: state, maintenance } = monitor;
-  const endsMs = state.certificateEndsMs;
+  const { definition, maintenance } = monitor;
+  const listed = listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) });
   return {
-    ...listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) }),
+    ...listed,
     config: { ...withoutSecrets(definition).config },
     maintenance,
     planned_maintenance:
       maintenance.length > 0 ? comingWindows(maintenance, clock.wallMs()) : undefined,
-    certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
+    certificate_ends_at: listed.certificate_ends_at ?? null,
     incident: currentIncident(monitor, lastIncident),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../../src/contracts/error.ts';
 import { MonitorDetails } from '../../../src/contracts/monitoring-additions.ts';
+import { selfSigned } from '../../fakes/certificate.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
@@ -52,6 +53,15 @@ describe('show', () => {
       certificate_ends_at: null,
       incident: null,
     });
+  });
+
+  test('the list says when a certificate expires, once a check has seen it', async () => {
+    const untilMs = Math.floor(Date.now() / 1000) * 1000 + 90 * 86_400_000;
+    const target = await startWebTarget(undefined, { tls: selfSigned({ untilMs }) });
+    const monitor = { ...site, target: target.url, config: { ignore_tls: true } };
+    const { list, post } = await withMonitor(monitor);
+    await post('check');
+    expect(await list()).toMatchObject([{ certificate_ends_at: new Date(untilMs).toISOString() }]);
   });
 
   test('has the cause and the start of an outage, until it is over', async () => {

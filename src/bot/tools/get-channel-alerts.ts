@@ -20,10 +20,11 @@ export const getChannelAlerts = tool({
   account: ({ as_of }) => ({ found: asOf(Date.parse(as_of)) }),
   async run(_input, { channels, alertPlaces, place, nowMs }) {
     if (!place) throw new CommandError('There is no channel here.');
+    const always = hasPlace(alertPlaces, place);
     return {
       as_of: isoTime(nowMs),
-      hears: await channels.describe(place),
-      hears_every_alert: hasPlace(alertPlaces, place),
+      hears: await channels.describe(place, { always }),
+      hears_every_alert: always,
     };
   },
 });

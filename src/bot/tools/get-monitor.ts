@@ -15,26 +15,29 @@ const RESULTS = 10;
 /** Long settings that say nothing about the target. */
 const NOT_SHOWN = new Set(['headers', 'body']);
 
+export const MonitorShown = z.object({
+  as_of: z.string(),
+  monitor: MonitorView,
+  interval_seconds: z.number().optional(),
+  settings: z.record(z.string(), z.unknown()).optional(),
+  maintenance: z.array(z.unknown()).optional(),
+  /** Current or next windows. */
+  planned_maintenance: z.array(ComingWindow).optional(),
+  certificate_ends_at: z.string().optional(),
+  /** Ongoing. */
+  incident: Incident.optional(),
+  /** Newest first; absent if the monitoring service doesn't list checks. */
+  last_checks: z.array(CheckRecord).optional(),
+});
+export type MonitorShown = z.infer<typeof MonitorShown>;
+
 export const getMonitor = tool({
   name: 'get_monitor',
   title: 'Show a monitor',
   description:
     'Shows one monitor: status, since when and why, settings, ongoing incident, planned maintenance, last 10 checks.',
   input: z.object({ monitor: monitorField }),
-  output: z.object({
-    as_of: z.string(),
-    monitor: MonitorView,
-    interval_seconds: z.number().optional(),
-    settings: z.record(z.string(), z.unknown()).optional(),
-    maintenance: z.array(z.unknown()).optional(),
-    /** Current or next windows. */
-    planned_maintenance: z.array(ComingWindow).optional(),
-    certificate_ends_at: z.string().optional(),
-    /** Ongoing. */
-    incident: Incident.optional(),
-    /** Newest first; absent if the monitoring service doesn't list checks. */
-    last_checks: z.array(CheckRecord).optional(),
-  }),
+  output: MonitorShown,
   what: ({ monitor }) => shortened(monitor, 60),
   account: ({ as_of, monitor }) => ({
     what: shortened(monitor.name, 60),

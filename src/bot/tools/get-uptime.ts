@@ -31,7 +31,36 @@ const UptimeSpan = z.object({
   /** Passed checks only. */
   response_time_ms: z.object({ min: z.number(), mean: z.number(), max: z.number() }).optional(),
 });
-type UptimeSpan = z.infer<typeof UptimeSpan>;
+export type UptimeSpan = z.infer<typeof UptimeSpan>;
+
+export const UptimeShown = z.object({
+  as_of: z.string(),
+  monitor_id: z.string().optional(),
+  monitor: z.string().optional(),
+  /** Only of one monitor. */
+  span: UptimeSpan.optional(),
+  span_before: UptimeSpan.optional(),
+  /** Only of all monitors: the days that are counted. */
+  first_day: z.string().optional(),
+  last_day: z.string().optional(),
+  uptime_percent: z.number().optional(),
+  /** Checked time of the monitor with the most. */
+  watched_seconds: z.number().optional(),
+  monitors: z
+    .array(
+      z.object({
+        monitor_id: z.string(),
+        monitor: z.string(),
+        uptime_percent: z.number(),
+        watched_seconds: z.number(),
+        down_seconds: z.number(),
+      }),
+    )
+    .optional(),
+  /** Monitors with checked time; `monitors` are the ones with the lowest uptime. */
+  total: z.int().optional(),
+});
+export type UptimeShown = z.infer<typeof UptimeShown>;
 
 export const getUptime = tool({
   name: 'get_uptime',
@@ -43,33 +72,7 @@ export const getUptime = tool({
     ...timeSpanFields(DEFAULT_SPAN),
     limit: limitField(50, DEFAULT_LIMIT),
   }),
-  output: z.object({
-    as_of: z.string(),
-    monitor_id: z.string().optional(),
-    monitor: z.string().optional(),
-    /** Only of one monitor. */
-    span: UptimeSpan.optional(),
-    span_before: UptimeSpan.optional(),
-    /** Only of all monitors: the days that are counted. */
-    first_day: z.string().optional(),
-    last_day: z.string().optional(),
-    uptime_percent: z.number().optional(),
-    /** Checked time of the monitor with the most. */
-    watched_seconds: z.number().optional(),
-    monitors: z
-      .array(
-        z.object({
-          monitor_id: z.string(),
-          monitor: z.string(),
-          uptime_percent: z.number(),
-          watched_seconds: z.number(),
-          down_seconds: z.number(),
-        }),
-      )
-      .optional(),
-    /** Monitors with checked time; `monitors` are the ones with the lowest uptime. */
-    total: z.int().optional(),
-  }),
+  output: UptimeShown,
   what: (input) => whatOf(input, input.monitor),
   account: ({ as_of, monitor_id, monitor, span, uptime_percent, total, ...days }, input) => {
     const percent = span ? span.uptime_percent : uptime_percent;

@@ -25,7 +25,33 @@ const FoundIncident = z.object({
   cause: z.string(),
   outcome: z.string(),
 });
-type FoundIncident = z.infer<typeof FoundIncident>;
+export type FoundIncident = z.infer<typeof FoundIncident>;
+
+export const IncidentsFound = z.object({
+  from: z.string(),
+  to: z.string(),
+  /** Only of one monitor. */
+  monitor: z.string().optional(),
+  /** In the time span; `incidents` are the newest of them. */
+  total: z.int(),
+  /** False if older ones may be missing. */
+  complete: z.boolean(),
+  incidents: z.array(FoundIncident),
+  /** Most downtime first. */
+  by_monitor: z.array(
+    z.object({
+      monitor_id: z.string(),
+      monitor: z.string(),
+      incidents: z.int(),
+      /** Within the time span. */
+      down_seconds: z.number(),
+      longest_seconds: z.number(),
+    }),
+  ),
+  /** Incidents of alerts from other systems in this channel, as far as they are kept; the newest of them. */
+  reported_alerts: z.object({ total: z.int(), incidents: z.array(ReportedIncident) }).optional(),
+});
+export type IncidentsFound = z.infer<typeof IncidentsFound>;
 
 export const listIncidents = tool({
   name: 'list_incidents',
@@ -37,31 +63,10 @@ export const listIncidents = tool({
     ...timeSpanFields(DEFAULT_SPAN),
     limit: limitField(100, DEFAULT_LIMIT),
   }),
-  output: z.object({
-    from: z.string(),
-    to: z.string(),
-    /** In the time span; `incidents` are the newest of them. */
-    total: z.int(),
-    /** False if older ones may be missing. */
-    complete: z.boolean(),
-    incidents: z.array(FoundIncident),
-    /** Most downtime first. */
-    by_monitor: z.array(
-      z.object({
-        monitor_id: z.string(),
-        monitor: z.string(),
-        incidents: z.int(),
-        /** Within the time span. */
-        down_seconds: z.number(),
-        longest_seconds: z.number(),
-      }),
-    ),
-    /** Incidents of alerts from other systems in this channel, as far as they are kept; the newest of them. */
-    reported_alerts: z.object({ total: z.int(), incidents: z.array(ReportedIncident) }).optional(),
-  }),
+  output: IncidentsFound,
   what: whatOf,
-  account: ({ total, complete, to }, input) => ({
-    what: whatOf(input),
+  account: ({ total, complete, to, monitor }, input) => ({
+    what: whatOf({ ...input, monitor: monitor ?? input.monitor }),
     found: `${complete ? total : `at least ${total}`}, until ${to.slice(11, 16)} UTC`,
     page: '/status',
   }),
@@ -90,6 +95,7 @@ export const listIncidents = tool({
     const fired = reported && !one ? reportedIncidentsIn(reported(), span) : [];
     return {
       ...range,
+      monitor: one && shortened(one.name, 200),
       total,
       complete,
       incidents: found.slice(0, limit),

@@ -18,10 +18,25 @@ const STATUS = {
   not_up: { is: (monitor: Monitor) => !isUp(monitor), words: 'not up' },
 } as const;
 
-const SORT = ['urgency', 'name', 'slowest', 'latest_change', 'newest'] as const;
+const SORT = ['urgency', 'name', 'slowest', 'latest_change', 'newest', 'certificate'] as const;
 type SortOrder = (typeof SORT)[number];
 
 const DEFAULT_LIMIT = 20;
+
+export const MonitorsFound = z.object({
+  as_of: z.string(),
+  /** All monitors. */
+  total: z.int(),
+  by_status: z.record(z.string(), z.int()),
+  /** Monitors that match the filters; `monitors` is one page of them. */
+  matching: z.int(),
+  monitors: z.array(MonitorView),
+  /** Absent on the last page. */
+  next_offset: z.int().optional(),
+  /** Firing alerts from other systems in this channel that match the filters; `alerts` is the first page of them. */
+  reported_alerts: z.object({ total: z.int(), alerts: z.array(ReportedAlertState) }).optional(),
+});
+export type MonitorsFound = z.infer<typeof MonitorsFound>;
 
 export const listMonitors = tool({
   name: 'list_monitors',
@@ -40,24 +55,12 @@ export const listMonitors = tool({
       .enum(SORT)
       .optional()
       .describe(
-        'urgency (default): down first. slowest: by last response time. latest_change: by last status change. newest: by creation.',
+        'urgency (default): down first. slowest: by last response time. latest_change: by last status change. newest: by creation. certificate: only the ones with a certificate, the first to expire first.',
       ),
     limit: limitField(50, DEFAULT_LIMIT),
     offset: z.int().min(0).max(100_000).optional().describe('How many to skip.'),
   }),
-  output: z.object({
-    as_of: z.string(),
-    /** All monitors. */
-    total: z.int(),
-    by_status: z.record(z.string(), z.int()),
-    /** Monitors that match the filters; `monitors` is one page of them. */
-    matching: z.int(),
-    monitors: z.array(MonitorView),
-    /** Absent on the last page. */
-    next_offset: z.int().optional(),
-    /** Firing alerts from other systems in this channel that match the filters; `alerts` is the first page of them. */
-    reported_alerts: z.object({ total: z.int(), alerts: z.array(ReportedAlertState) }).optional(),
-  }),
+  output: MonitorsFound,
   what: ({ status, text, check_type, flapping }) => {
     const type = check_type === undefined ? '' : `${shortened(check_type, 20)} `;
     const which = [
@@ -77,17 +80,30 @@ export const listMonitors = tool({
     const { status, text, check_type, flapping, sort = 'urgency' } = filter;
     const { limit = DEFAULT_LIMIT, offset = 0 } = filter;
     const all = await monitoring.list({ signal });
-    const matching = all.filter((monitor) => isMatch(monitor, filter));
+    const matching = all.filter(
+      (monitor) =>
+        isMatch(monitor, filter) && (sort !== 'certificate' || monitor.certificate_ends_at),
+    );
     const next = offset + limit;
     // Filters that only fit checks leave reported alerts out.
-    const isOfChecks = check_type !== undefined || flapping !== undefined || sort === 'slowest';
+    const isOfChecks =
+      check_type !== undefined ||
+      flapping !== undefined ||
+      sort === 'slowest' ||
+      sort === 'certificate';
     const firing = reported && !isOfChecks ? firingAlerts(reported(), { status, text }) : [];
     return {
       as_of: isoTime(nowMs),
       total: all.length,
       by_status: Object.fromEntries(countByStatus(all)),
       matching: matching.length,
-      monitors: sorted(matching, sort).slice(offset, next).map(monitorView),
+      monitors: sorted(matching, sort)
+        .slice(offset, next)
+        .map((monitor) => ({
+          ...monitorView(monitor),
+          certificate_ends_at:
+            sort === 'certificate' ? (monitor.certificate_ends_at ?? undefined) : undefined,
+        })),
       next_offset: next < matching.length ? next : undefined,
       reported_alerts:
         firing.length > 0 ? { total: firing.length, alerts: firing.slice(0, limit) } : undefined,
@@ -122,6 +138,8 @@ function sorted(monitors: readonly Monitor[], sort: SortOrder): Monitor[] {
       return descending(({ status_changed_at }) => timeOf(status_changed_at));
     case 'newest':
       return descending(({ created_at }) => timeOf(created_at));
+    case 'certificate':
+      return descending(({ certificate_ends_at }) => -timeOf(certificate_ends_at ?? undefined));
     case 'name':
       return [...monitors].sort((a, b) => a.name.localeCompare(b.name, 'en'));
     case 'urgency':

@@ -20,6 +20,8 @@ export const MonitorView = z.object({
   last_checked_at: z.string().optional(),
   /** Time of the last check. */
   response_time_ms: z.number().optional(),
+  /** Only in a list in this order. */
+  certificate_ends_at: z.string().optional(),
   flapping: z.boolean().optional(),
   /** A heartbeat without a ping so far. */
   waiting_for_first_ping: z.boolean().optional(),

@@ -58,14 +58,22 @@ export function timeSpanOf(
   return { fromMs, toMs };
 }
 
-/** `the last 7 days` or `2026-11-20 09:30 to 2026-11-21 00:00 UTC`. Never throws. Pure. */
+/** `the last 7 days` or `2026-11-20 09:30 UTC to 2026-11-21 00:00 UTC`. Never throws. Pure. */
 export function timeSpanInWords({ last, from, to }: SpanInput, standard: string): string {
-  if (from !== undefined) return to === undefined ? `the time since ${from}` : `${from} to ${to}`;
+  if (from !== undefined) {
+    return to === undefined
+      ? `the time since ${minuteIn(from)}`
+      : `${minuteIn(from)} to ${minuteIn(to)}`;
+  }
   const ms = readDuration(last ?? standard, { needsUnit: true });
   if (ms === undefined) return 'a time';
   // "The last day" would read as yesterday.
   return ms === DAY_MS ? 'the last 24 hours' : `the last ${inWords(ms).replace(/^1 (\w+)$/, '$1')}`;
 }
+
+/** `2026-11-20 09:30 UTC` for a time to the millisecond; other texts stay as they are. */
+const minuteIn = (text: string) =>
+  text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z$/, '$1 $2 UTC');
 
 function lengthOf(text: string): number {
   const problem = durationProblem(text, { minMs: 1000, maxMs: MAX_MS, needsUnit: true });

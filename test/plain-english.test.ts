@@ -56,7 +56,6 @@ const AVOID: [pattern: RegExp, write: string][] = [
 
 /** Sentences that need such a wording, with the reason. */
 const EXCEPTIONS: [part: string, reason: string][] = [
-  ['these those there here', 'words that a question may contain, not a sentence'],
   ['besides uuid', 'a parameter of a stored function'],
   ['distinct from besides', 'the same parameter'],
 ];

@@ -1,12 +1,13 @@
 import { createBot } from '../../src/bot/bot.ts';
 import type { Bot } from '../../src/bot/platform.ts';
-import { understand } from '../../src/bot/rules/rules.ts';
+import { findInThread, indexNames, planAnswer } from '../../src/bot/rules/rules.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
 import type { AnswerPart, Invocation, Reply } from '../../src/bot/shared/invocation.ts';
 import type { BotSettings } from '../../src/bot/shared/settings.ts';
 import { createGatewayClient } from '../../src/clients/gateway.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import type { ChatRequest } from '../../src/contracts/gateway.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../test/helpers/recording-log.ts';
 import type { EvalCase } from '../cases/case.ts';
@@ -22,6 +23,10 @@ export class NotAskedError extends Error {}
 
 /** The footer of an answer by rules. */
 export const RULES = 'rules, no model';
+
+/** True if an answer by rules says that it needs a model, or asks which monitor is meant. */
+export const isNotUnderstood = (text: string) =>
+  /\blanguage model\b|Which one do you mean\?/.test(text);
 
 /** A model that sends nothing for this long has stalled. */
 const STALL_MS = 120_000;
@@ -74,7 +79,7 @@ export async function askCase(
       text,
       note: end.note,
       by: end.footer.split(' · ')[0] ?? '',
-      calls: callsOf(recorded.requests, question),
+      calls: callsOf(recorded.requests, { question, monitors: before }),
       cards,
       changedBefore,
       confirmed,
@@ -131,7 +136,10 @@ async function confirmAll(bot: Bot, cards: readonly Card[]): Promise<Card[]> {
 const TOLD = 'The data below was looked up just now for the question.';
 
 /** The tools that were called for an answer: the last request has all of them, with what they gave. Pure. */
-function callsOf(requests: readonly ChatRequest[], question: string): Call[] {
+function callsOf(
+  requests: readonly ChatRequest[],
+  asked: { question: string; monitors: readonly Monitor[] },
+): Call[] {
   const messages = requests.at(-1)?.messages ?? [];
   const results = new Map(
     messages
@@ -146,13 +154,27 @@ function callsOf(requests: readonly ChatRequest[], question: string): Call[] {
       result: results.get(id),
     }));
   }
-  const system = textOf(messages[0]?.content);
-  const understood = understand(question, NOW_MS);
-  if (!understood) return [];
-  const told = system.split(TOLD)[1]?.split('\n').at(-1);
-  return requests.length === 0 || told !== undefined
-    ? [{ tool: understood.tool, input: understood.input, result: told }]
-    : [];
+  const facts = textOf(messages[0]?.content).split(TOLD)[1];
+  return requests.length === 0 || facts !== undefined ? callsByRules(asked, facts) : [];
+}
+
+/**
+ * The look-ups and the change that rules plan for a question, with names of monitors: rules know the ids from the list. A model
+ * without functions gets all results as one text. Pure.
+ */
+function callsByRules(
+  { question, monitors }: { question: string; monitors: readonly Monitor[] },
+  facts: string | undefined,
+): Call[] {
+  const at = { nowMs: NOW_MS, zone: 'UTC' };
+  const index = indexNames(monitors.map((one) => ({ ...one, kind: 'monitor' as const })));
+  const plan = planAnswer(findInThread(question, [], { ...at, index }), at);
+  if (!plan || 'text' in plan) return [];
+  const lookups = 'change' in plan ? [plan.change] : plan.views.flatMap((view) => view.lookups);
+  return lookups.map(({ tool, input }) => {
+    const monitor = monitors.find(({ id }) => id === input.monitor)?.name;
+    return { tool, input: monitor === undefined ? input : { ...input, monitor }, result: facts };
+  });
 }
 
 interface SentCall {

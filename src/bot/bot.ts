@@ -41,6 +41,7 @@ import {
 } from './incidents/incident-service.ts';
 import type { WatchState } from './incidents/watch-state.ts';
 import type { OpenBot, Platform } from './platform.ts';
+import { indexNames, type NameIndex } from './rules/rules.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
 import type { PlatformTraits } from './shared/platform-traits.ts';
@@ -265,7 +266,7 @@ function createAsk(
     pdfs: ReturnType<typeof createPdfReader>;
   },
 ): Ask {
-  const { monitoring, conversations, log } = core;
+  const { monitoring, conversations, channels, log } = core;
   const { features, threads, proposals, started, pdfs } = parts;
   const platformOf = ({ platform }: Place) => started.all.find(({ name }) => name === platform);
   return new Ask({
@@ -310,12 +311,30 @@ function createAsk(
       return found && incidentSummary(found);
     },
     toolsFor: (question, thread) => createToolCalls(question, thread, { core, ...parts }),
-    monitorNames: createKnown(
-      async () => (await monitoring.list()).map(({ name }) => name),
-      log,
-      NAMES_FRESH_MS,
-    ),
+    monitorNames: createKnownNames(monitoring, log),
+    async zoneOf(place) {
+      const { quiet, report } = await channels.settingsOf(placeKey(place));
+      return quiet?.zone ?? report?.zone ?? 'UTC';
+    },
+    subjectsOf(place, thread) {
+      const found = threads.incidentAt(place, thread);
+      return (found?.all ?? []).map(({ monitorId }) => monitorId);
+    },
   });
+}
+
+/** Names of monitors, to find them in questions. */
+function createKnownNames(monitoring: MonitoringClient, log: Logger): () => Promise<NameIndex> {
+  const known = createKnown(
+    async () => {
+      const monitors = await monitoring.list();
+      return [indexNames(monitors.map((one) => ({ ...one, kind: 'monitor' as const })))];
+    },
+    log,
+    NAMES_FRESH_MS,
+  );
+  const none = indexNames([]);
+  return async () => (await known())[0] ?? none;
 }
 
 /** The tools of one question. */

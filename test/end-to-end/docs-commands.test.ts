@@ -24,7 +24,7 @@ const PAGES = [
 ];
 
 /** Monitors that the examples of the documentation are about. */
-const MONITORS = ['Database', 'Blog', 'Payments', 'My service'];
+const MONITORS = ['Database', 'Blog', 'Payments', 'My service', 'Queue'];
 
 /** Commands that must fail here, each with the reason: they also show that a failure is noticed. */
 const REFUSED = new Map([
@@ -33,7 +33,7 @@ const REFUSED = new Map([
   ['/monitor resume Shop', 'needs a paused monitor'],
 ]);
 
-/** Questions that only a model can answer; the offline engine says so. */
+/** Questions that only a model can answer; the answer says so. */
 const FOR_A_MODEL = new Set([
   '/ask why is the sky blue',
   '/ask model=long-200k summarise the incident rules',
@@ -176,8 +176,10 @@ function problemIn(text: string, message: Message | undefined): string | undefin
     return hasFailed ? JSON.stringify(card).slice(0, 400) : undefined;
   }
   if (message?.body.kind !== 'answer') return undefined;
-  const answeredBy = FOR_A_MODEL.has(text) ? 'offline engine' : 'rules';
-  return message.body.footer?.startsWith(answeredBy) ? undefined : message.body.text;
+  const { footer = '', text: answer } = message.body;
+  const needsModel = /\blanguage model\b/.test(answer);
+  const isExpected = footer.startsWith('rules, ') && needsModel === FOR_A_MODEL.has(text);
+  return isExpected ? undefined : answer;
 }
 
 /** A command that a page shows in a shell, with the output that it shows. */

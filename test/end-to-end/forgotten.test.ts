@@ -53,7 +53,7 @@ async function begin() {
   const answered = (team: string, thread: string, count: number) =>
     eventually(() => {
       const texts = inThread(team, thread);
-      return texts.filter((text) => text.includes('offline engine')).length === count;
+      return texts.filter((text) => text.includes('language model')).length === count;
     });
   const threads = new Map<string, string>();
   for (const team of [ALPHA, BETA]) {

@@ -40,7 +40,7 @@ test('two workspaces install the app, ask, and hear an alert after a kill', asyn
     await slack.team(team).slash('/ask', 'are you there?');
     const { ts } = await eventually(() => slack.team(team).messages(CHANNEL)[0]);
     await eventually(() =>
-      slack.team(team).thread(CHANNEL, ts).map(shownText).join().includes('offline engine'),
+      slack.team(team).thread(CHANNEL, ts).map(shownText).join().includes('language model'),
     );
   }
   await first.kill();

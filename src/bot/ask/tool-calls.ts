@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import type { ChatMessage } from '../../contracts/gateway.ts';
 import { withinBytes } from '../../contracts/within-bytes.ts';
+import type { NamedSubject } from '../rules/rules.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerStep } from '../shared/invocation.ts';
@@ -12,7 +13,7 @@ import { checkToolInput, runTool } from '../tools/run-tool.ts';
 import type { Tool, ToolAccount, WriteContext, WritingTool } from '../tools/tool.ts';
 import { readArguments, type ToolCall } from './call-reader.ts';
 import type { AnswerCall } from './private-answers.ts';
-import { sharesWords } from './watching-words.ts';
+import { sharesWords } from './shared-words.ts';
 
 /** Limits of one answer. */
 const MAX_CALLS = 8;
@@ -115,6 +116,20 @@ export class ToolCalls {
     return this.callCount >= MAX_CALLS || this.leftMs <= 0 || this.leftBytes <= 0;
   }
 
+  /** The monitors, and the alerts from other systems that are firing in the channel. */
+  async subjects(signal: AbortSignal): Promise<Array<NamedSubject & { status: string }>> {
+    const { monitoring, reported } = this.options.contextOf(signal);
+    const monitors = await monitoring.list({ signal });
+    return [
+      ...monitors.map(({ id, name, target, status }) => {
+        return { kind: 'monitor' as const, id, name, target, status };
+      }),
+      ...(reported?.().firing ?? []).map(({ id, name, status }) => {
+        return { kind: 'alert' as const, id, name, status };
+      }),
+    ];
+  }
+
   /** Drops our own tools, and other servers without a word in common with the question; false if none is left. */
   keepServersFor(question: string): boolean {
     const isAbout = (server: string) =>
@@ -197,7 +212,7 @@ export class ToolCalls {
     try {
       checked = this.checkCall(name, readInput);
     } catch (error) {
-      return { error: this.errorText(error) };
+      return { error: this.explain(error) };
     }
     const fromMs = performance.now();
     const limit = AbortSignal.timeout(this.leftMs);
@@ -215,7 +230,7 @@ export class ToolCalls {
       signal.throwIfAborted();
       const text = limit.aborted
         ? `It took longer than ${this.limitInWords()}.`
-        : this.errorText(error);
+        : this.explain(error);
       if (tool.access === 'reads') yield { ...step, state: 'failed', found: text };
       return { error: text };
     } finally {
@@ -298,7 +313,8 @@ export class ToolCalls {
     return inWords(this.options.maxMs ?? MAX_MS);
   }
 
-  private errorText(error: unknown): string {
+  /** A sentence for people. */
+  explain(error: unknown): string {
     if (error instanceof CommandError) return error.message;
     const explained = explainError(error, 'monitoring service');
     if (explained !== undefined) return explained;

@@ -1,82 +1,141 @@
-import { speechOf } from './answers/speech.ts';
-import { kinds } from './kinds.ts';
-import { english } from './languages/english.ts';
-import { german } from './languages/german.ts';
-import { guessLanguage, type Language } from './languages/language.ts';
-import { spanish } from './languages/spanish.ts';
-import { createReader } from './readers.ts';
-import { folded, readWords } from './words.ts';
+import { bold, plain } from '../shared/inert-markdown.ts';
+import { isDown } from '../shared/status.ts';
+import { shownTarget } from '../shared/target-link.ts';
+import { has, isAnswerable, type ParsedQuestion, TOPICS } from './find.ts';
+import { listOf } from './languages/vocabulary.ts';
+import type { NamedSubject } from './names.ts';
+import type { ChangeRequest, RequestVerb } from './requests.ts';
+import { alertView } from './views/monitor-lists.ts';
+import { checkView, monitorView } from './views/monitor-view.ts';
+import { overviewsOf } from './views/overviews.ts';
+import { isoTime, type Lookup, look, type View, type ViewContext } from './views/view.ts';
 
-/** A question that rules can answer. */
-export interface Understood {
-  /** By which it is answered: the name of a tool of the registry and its input. */
-  tool: string;
-  input: Record<string, unknown>;
-  /** The answer in Markdown, from what the tool gave. Pure. */
-  answer(output: Record<string, unknown>): string;
-  /** What is said of a change that somebody has to confirm first, in the language of the question. */
-  waits: string;
+export { mayConcernServices, type ParsedQuestion } from './find.ts';
+export { indexNames, type NamedSubject, type NameIndex } from './names.ts';
+export { type EarlierTurn, findInThread } from './threads.ts';
+export type { Lookup, View } from './views/view.ts';
+
+/** What answers a question: views, a change to propose, or a text such as “Which one?”. */
+export type AnswerPlan = { views: View[] } | { change: Lookup } | { text: string };
+
+/** Monitors of one answer. An answer may make eight look-ups. */
+const MAX_SUBJECTS = 4;
+const MAX_WHOLE = 2;
+
+const TOO_MANY = `I can look up ${MAX_SUBJECTS} monitors in one answer. Name fewer, or ask “is everything ok?”`;
+
+/** Choices that a question back lists. */
+const MAX_CHOICES = 10;
+
+/** Plans the answer to a question; `undefined` if facts about services don't answer it. Pure. */
+export function planAnswer(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
+  if (found.choices.length === 0 && !found.request && isOfUnknown(found))
+    return { text: noSuchName(found) };
+  // No tool leaves something out.
+  const isPartial = has(found, 'except') && (found.span !== undefined || hasName(found));
+  return isPartial || !isAnswerable(found) ? undefined : planOf(found, context);
 }
 
-/** Questions of each language that rules can answer. */
-const EXAMPLES: Record<Language, string[]> = {
-  en: [
-    'What is down, since when and why?',
-    'How many incidents were there in the last 7 days?',
-    'Which monitor is the slowest?',
-  ],
-  de: [
-    'Was ist ausgefallen, seit wann und warum?',
-    'Wie viele Vorfälle gab es in den letzten 7 Tagen?',
-    'Welcher Monitor ist am langsamsten?',
-  ],
-  es: [
-    '¿Qué está caído, desde cuándo y por qué?',
-    '¿Cuántos incidentes hubo en los últimos 7 días?',
-    '¿Qué monitor es el más lento?',
-  ],
+const hasName = ({ subjects, choices, group }: ParsedQuestion) =>
+  subjects.length + choices.length > 0 || group !== undefined;
+
+/** Plans facts for a model, which knows better what a question is about: whenever a name or a topic was found. Pure. */
+export function planFacts(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
+  return hasName(found) || has(found, ...TOPICS) ? planOf(found, context) : undefined;
+}
+
+function planOf(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
+  const { subjects, choices, request } = found;
+  if (choices.length > 0) return { text: whichOne(found) };
+  if (request) return planChange(found, request, context);
+  if (subjects.length > MAX_SUBJECTS) return { text: TOO_MANY };
+  const views =
+    subjects.length > 0
+      ? subjects.map((one) => viewOf(one, found, context))
+      : overviewsOf(found, context);
+  return views.length > 0 ? { views } : undefined;
+}
+
+function viewOf(subject: NamedSubject, found: ParsedQuestion, context: ViewContext): View {
+  if (subject.kind === 'alert') return alertView(subject, context);
+  return monitorView(subject, found, context, { isShort: found.subjects.length > MAX_WHOLE });
+}
+
+/** Verbs of requests to change a monitor. */
+const CHANGES = listOf('pause resume snooze acknowledge remove rename');
+
+/** True for a question about the state of one thing, or a request to change one, that has none of the names. */
+function isOfUnknown(found: ParsedQuestion): boolean {
+  const { unknown, span } = found;
+  const isOfOne = !has(found, 'general', 'which', 'all', 'howMany', 'usage', 'here');
+  const isAsked =
+    has(found, ...CHANGES) || (has(found, ...TOPICS) && !(span && has(found, 'incident')));
+  // Short unknown words are “how” and “w8”, not names.
+  const isName = unknown.length <= 2 && unknown.some((word) => word.length > 3);
+  return !hasName(found) && isOfOne && isAsked && isName;
+}
+
+const noSuchName = ({ unknown }: ParsedQuestion) =>
+  `I found no monitor called “${plain(unknown.join(' '))}”. See \`/monitor list\`. For anything else I need a language model.`;
+
+function whichOne({ choices, subjects }: ParsedQuestion): string {
+  const rows = choices
+    .slice(0, MAX_CHOICES)
+    .map(
+      ({ name, target, kind }, at) =>
+        `${at + 1}. ${bold(name)}${kind === 'monitor' && target !== undefined ? ` (${plain(shownTarget(target))})` : ''}`,
+    );
+  const left = choices.length - rows.length;
+  const found =
+    subjects.length > 0 ? `I found ${subjects.map(({ name }) => bold(name)).join(', ')}. ` : '';
+  return [
+    `${found}${choices.length} ${found ? 'other ' : ''}names match. Which one do you mean?`,
+    '',
+    ...rows,
+    ...(left > 0 ? [`- and ${left} more`] : []),
+  ].join('\n');
+}
+
+const TOOLS: Record<Exclude<RequestVerb, 'watch' | 'test'>, string> = {
+  pause: 'pause_monitor',
+  resume: 'resume_monitor',
+  snooze: 'snooze_incident',
+  remove: 'remove_monitor',
+  acknowledge: 'acknowledge_incident',
+  rename: 'change_monitor',
+  set: 'change_monitor',
 };
 
-/** How much of a long question tells its language. */
-const MAX_GUESSED = 1_000;
+const UNCLEAR_TIME =
+  'I can pause a monitor from now on, for example “for 2 hours” or “until 18:00”. Plan another time with `/monitor maintenance`.';
 
-/** Made at the first question: who has a model never needs them. */
-let readers: Array<[Language, ReturnType<typeof createReader>]> | undefined;
-
-/** What a question asks for; `undefined` when that is not surely understood. Pure, linear in the length of the question. */
-export function understand(question: string, nowMs: number): Understood | undefined {
-  const words = readWords(question);
-  if (!words) return undefined;
-  readers ??= [english, german, spanish].map((grammar) => [
-    grammar.language,
-    createReader(grammar),
-  ]);
-  const found = readers.flatMap(([language, read]) =>
-    read(words, question, nowMs).flatMap((said) => {
-      const { tool, input, answer } = kinds[said.kind];
-      const given = input(said);
-      return given
-        ? [{ language, tool, input: given, said, answer, asked: JSON.stringify([tool, given]) }]
-        : [];
-    }),
-  );
-  const [first] = found;
-  // What can mean two things is not understood.
-  if (!first || found.some(({ asked }) => asked !== first.asked)) return undefined;
-  const guessed = guessLanguage(words.map((word) => word.folded));
-  const { language, tool, input, said, answer } =
-    found.find((one) => one.language === guessed) ?? first;
-  const speech = speechOf(language);
-  return {
-    tool,
-    input,
-    answer: (output) => answer(output, speech, said),
-    waits: speech.words.waits,
-  };
+function planChange(
+  { subjects }: ParsedQuestion,
+  request: ChangeRequest,
+  context: ViewContext,
+): AnswerPlan | undefined {
+  const { verb, target, name, intervalSeconds, untilMs, isUnclear = false } = request;
+  const settings = { name, interval_seconds: intervalSeconds };
+  if (verb === 'watch') return { change: look('create_monitor', { target, ...settings }) };
+  const [subject, ...others] = subjects;
+  if (!subject) return undefined;
+  if (others.length > 0) return { text: 'I can change one monitor at a time. Name only one.' };
+  if (verb === 'test') return { views: [checkView(subject, context)] };
+  if (isUnclear) return { text: UNCLEAR_TIME };
+  if (untilMs !== undefined) {
+    return { change: look('pause_monitor', { monitor: subject.id, until: isoTime(untilMs) }) };
+  }
+  const change = verb === 'rename' || verb === 'set' ? settings : {};
+  return { change: look(TOOLS[verb], { monitor: subject.id, ...change }) };
 }
 
-/** Three questions that work, in the language of a question, for who was not understood. */
-export function examples(question: string): string[] {
-  const words = folded(question.slice(0, MAX_GUESSED)).split(/[^\p{L}\p{N}¿¡]+|(?<=[¿¡])/u);
-  return EXAMPLES[guessLanguage(words)];
+/** Two questions about the monitors that there are. */
+export function exampleQuestions(
+  subjects: ReadonlyArray<NamedSubject & { status?: string }>,
+): string[] {
+  const monitors = subjects.filter(({ kind }) => kind === 'monitor');
+  const first = monitors.find(({ status = 'UP' }) => isDown({ status })) ?? monitors[0];
+  if (!first) return ['What is down?', 'Watch https://example.com every 5 minutes'];
+  const second = monitors.find((one) => one !== first) ?? first;
+  return [`Is ${first.name} up?`, `How was ${second.name} yesterday?`];
 }

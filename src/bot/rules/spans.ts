@@ -1,219 +1,389 @@
-import { DAY_MS, dateOf, dayOf, isoDay, weekdayOf } from './days.ts';
-import type { DayKind, Grammar, SpanKind, Unit } from './languages/grammar.ts';
-import {
-  createTemplates,
-  matchOf,
-  oneOf,
-  oneWord,
-  type Template,
-  wordLike,
-  wordsOf,
-} from './templates.ts';
+import { firstAtMs, wallMs } from '../../contracts/wall-time.ts';
+import { listOf } from './languages/vocabulary.ts';
+import { numberOf, type Term, type Word } from './words.ts';
 
-/** A time to look at, as tools take it. */
-export interface AskedSpan {
-  last?: string;
-  from?: string;
-  to?: string;
+/** A time in the past: Unix milliseconds. */
+export interface Span {
+  fromMs: number;
+  toMs: number;
 }
 
-/** A day that was read; `guessed` where its year was not said and is not this one. */
-interface ReadDay {
-  day: number;
-  kind: DayKind;
-  guessed?: boolean;
+export interface ZoneClock {
+  nowMs: number;
+  /** IANA name of the channel's time zone. */
+  zone: string;
 }
 
-/** Days that anything is kept. */
-const MAX_DAYS = 400;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const DAY_MINUTES = 1440;
 
-const DAYS_OF: Partial<Record<Unit, number>> = { m: 1 / 1440, h: 1 / 24, d: 1, w: 7 };
+/** As far back as anything is kept. */
+const MAX_MS = 400 * DAY_MS;
 
-/** Spans for a unit without a number, such as “the past week”. */
-const LAST_ONE: Partial<Record<Unit, string>> = {
-  m: '1m',
-  h: '1h',
-  d: '24h',
-  w: '7d',
-  month: '30d',
+const UNIT_MS: Record<string, number> = {
+  second: 1000,
+  minute: MINUTE_MS,
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 30 * DAY_MS,
+  year: 365 * DAY_MS,
 };
+const UNIT = '(second|minute|hour|day|week|month|year)';
 
-/** Creates the reader of times in one language. */
-export function createSpanReader(grammar: Grammar) {
-  const { macros } = grammar;
-  const months = grammar.months.map(wordsOf);
-  const weekdays = grammar.weekdays.map(wordsOf);
-  const units = (Object.entries(grammar.units) as Array<[Unit, string]>).map(
-    ([unit, words]) => [unit, wordsOf(words)] as const,
-  );
-  const numbers = Object.entries(grammar.numbers).map(
-    ([word, value]) => [value, wordsOf(word)] as const,
-  );
-  const unit = oneWord(Object.values(grammar.units).join('|'));
-  const n = oneOf([wordLike(/^\d{1,3}$/), oneWord(Object.keys(grammar.numbers).join('|'))]);
-  const slots = {
-    ...{ n, unit },
-    weekday: oneWord(grammar.weekdays.join('|')),
-    d: wordLike(/^\d{1,2}(?:\.|st|nd|rd|th)?$/),
-    month: oneWord(grammar.months.join('|')),
-    year: wordLike(/^\d{4}$/),
-    iso: wordLike(/^\d{4}-\d{2}-\d{2}$/),
-    dm: wordLike(grammar.dayAndMonth),
-    time: wordLike(/^\d{1,2}:\d{2}$/),
-  };
-  const dayTemplates = templates(grammar.days, createTemplates({ macros, slots }));
-  const day = oneOf(dayTemplates.map(([, template]) => template));
-  const spanTemplates = templates(
-    grammar.spans,
-    createTemplates({ macros, slots: { ...slots, day, day2: day } }),
-  );
+/** Hours of a part of a day; a night is the one that begins on it. */
+const PARTS: Record<string, [from: number, to: number]> = {
+  morning: [5, 12],
+  afternoon: [12, 18],
+  evening: [18, 24],
+  night: [18, 30],
+};
+const PART = '(morning|afternoon|evening|night)';
 
-  /** A number in figures or as a word. */
-  function readNumber(text: string): number | undefined {
-    if (/^\d+$/.test(text)) return Number(text);
-    return numbers.find(([, words]) => words.has(text))?.[0];
-  }
+/**
+ * A question is first written as a line of its times: `last`, `week`, `n7` for a number, `t840` for a minute of a day, and `D20418`
+ * for a day, as a number since 1970 of the channel's calendar. `_` is any other word; fillers are left out.
+ */
+const WRITTEN = listOf(
+  'today yesterday dayBefore night morning afternoon evening weekend tomorrow next last this since at until between ago recently ever second minute hour day week month year oclock',
+);
 
-  const readUnit = (text: string) => units.find(([, words]) => words.has(text))?.[0];
+type FormMatch = ReadonlyArray<string | undefined>;
 
-  function readDay(text: string, nowMs: number): ReadDay | undefined {
-    const today = dayOf(nowMs);
-    for (const [kind, template] of dayTemplates) {
-      const match = textsOf(template, text.split(' '));
-      if (!match) continue;
-      const found = match.slots;
-      if (kind === 'today') return { kind, day: today };
-      if (kind === 'yesterday') return { kind, day: today - 1 };
-      if (kind === 'beforeYesterday') return { kind, day: today - 2 };
-      const named = found.weekday;
-      if (named !== undefined) {
-        const back = (weekdayOf(today) - weekdays.findIndex((words) => words.has(named)) + 7) % 7;
-        // On a Monday, “Monday” can be today or a week ago.
-        if (back === 0 && kind === 'weekday') continue;
-        return { kind, day: today - (back || 7) };
-      }
-      const read = readDate(found, today, months);
-      if (read) return { kind, ...read };
-    }
-    return undefined;
-  }
-
-  /** The longest time that words begin with, and how many of them it takes. */
-  function spanAt(words: readonly { folded: string }[], nowMs: number) {
-    const line = words.map((word) => word.folded);
-    let longest: { span: AskedSpan; length: number } | undefined;
-    for (const [kind, template] of spanTemplates) {
-      const found = textsOf(template, line, { isWhole: false });
-      if (!found || found.length <= (longest?.length ?? 0)) continue;
-      const span = spanOf(kind, found.slots, nowMs);
-      if (span) longest = { span, length: found.length };
-    }
-    return longest;
-  }
-
-  function spanOf(
-    kind: SpanKind,
-    found: Record<string, string>,
-    nowMs: number,
-  ): AskedSpan | undefined {
-    const today = dayOf(nowMs);
-    const monday = today - ((weekdayOf(today) + 6) % 7);
-    const now = new Date(nowMs);
-    const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
-    const firstOf = (months: number) => dayOf(Date.UTC(year, month + months, 1));
-    const unitOf = readUnit(found.unit ?? '');
-    if (kind === 'lastOne')
-      return unitOf && LAST_ONE[unitOf] ? { last: LAST_ONE[unitOf] } : undefined;
-    if (kind === 'lastCount') {
-      const count = readNumber(found.n ?? '') ?? 0;
-      if (count === 0 || unitOf === undefined) return undefined;
-      if (unitOf === 'month') {
-        const from = dateOf(...monthsBefore(year, month, count), now.getUTCDate());
-        return from !== undefined && today - from <= MAX_DAYS ? { from: text(from) } : undefined;
-      }
-      const days = (DAYS_OF[unitOf] ?? Number.NaN) * count;
-      return days <= MAX_DAYS ? { last: `${count}${unitOf}` } : undefined;
-    }
-    if (kind === 'thisWeek') return { from: text(monday) };
-    if (kind === 'lastWeek') return { from: text(monday - 7), to: text(monday - 1) };
-    if (kind === 'thisMonth') return { from: text(firstOf(0)) };
-    if (kind === 'lastMonth') return { from: text(firstOf(-1)), to: text(firstOf(0) - 1) };
-    if (kind === 'sinceTime') return sinceTime(found.time ?? '', nowMs);
-    const first = readDay(found.day ?? '', nowMs);
-    if (kind === 'on' || kind === 'since') {
-      if (!first) return undefined;
-      const from = text(first.day);
-      return kind === 'since' || first.day === today ? { from } : { from, to: from };
-    }
-    const last = readDay(found.day2 ?? '', nowMs);
-    const from = found.d === undefined ? first?.day : sameMonth(found.d, last);
-    if (from === undefined || !last || from >= last.day) return undefined;
-    return { from: text(from), to: text(last.day) };
-  }
-
-  return { slots: { n, unit }, spanAt, readNumber, readUnit };
-}
-
-/** Reads a date in figures, or as a day and the name of a month. */
-function readDate(
-  { iso, dm, d, month, year }: Record<string, string>,
-  today: number,
-  months: ReadonlyArray<ReadonlySet<string>>,
-): { day: number; guessed?: boolean } | undefined {
-  const figures = (iso ?? dm)?.match(/\d+/g)?.map(Number);
-  const [first = 0, second = 0, third] = figures ?? [
-    Number.parseInt(d ?? '', 10),
-    months.findIndex((words) => words.has(month ?? '')) + 1,
-    ...(year === undefined ? [] : [Number(year)]),
+/** Ways to write a time, the most telling first. */
+const FORMS: Array<[form: RegExp, read: (found: FormMatch, clock: ZoneClock) => Span | undefined]> =
+  [
+    [
+      form(
+        '(?:D(\\d+) )?(?:(?:between|since|at) )?(?:D(\\d+) )?(?:at )?t(\\d+) (?:until|at|_) (?:at )?(?:D(\\d+) )?t(\\d+)(?: D(\\d+))?',
+      ),
+      ([a, b, from, c, to, d], clock) => {
+        const day = Number(a ?? b ?? c ?? d ?? today(clock));
+        const last = Number(c ?? day) + (c === undefined && Number(to) <= Number(from) ? 1 : 0);
+        return between(at(day, from), at(last, to), clock);
+      },
+    ],
+    [
+      form('(?:between |since )?D(\\d+) until D(\\d+)'),
+      ([a, b], clock) => ofDays(Number(a), Number(b), clock),
+    ],
+    [
+      form(`n(\\d+) (day|week) ago|ago n(\\d+) (day|week)`),
+      ([a, b, c, d], clock) => {
+        const day = today(clock) - Number(a ?? c) * ((b ?? d) === 'week' ? 7 : 1);
+        return ofDays(day, day, clock);
+      },
+    ],
+    [form(`(?:last|ago|since) n(\\d+) ${UNIT}`), ([n, unit], clock) => rolling(n, unit, clock)],
+    [form(`n(\\d+) ${UNIT} (?:ago|last)`), ([n, unit], clock) => rolling(n, unit, clock)],
+    [form('(?<!the )last week|week last(?! n)'), (_, clock) => ofWeek(-1, clock)],
+    [form('(?<!the )last month|month last(?! n)'), (_, clock) => ofMonth(-1, clock)],
+    [form(`(?:the )?(?:last|ago) ${UNIT}`), ([unit], clock) => rolling('1', unit, clock)],
+    [form('this week'), (_, clock) => ofWeek(0, clock)],
+    [form('this month'), (_, clock) => ofMonth(0, clock)],
+    [
+      form(`since (?:(?:this|last) )?(?:D(\\d+) )?${PART}`),
+      ([day, part], clock) =>
+        untilNow(ofPart(day === undefined ? undefined : Number(day), part, clock), clock),
+    ],
+    [
+      form('(?:(last|this) )?weekend(?: (last))?'),
+      ([a, b], clock) => ofWeekend((a ?? b) === 'last', clock),
+    ],
+    [form(`D(\\d+) ${PART}`), ([day, part], clock) => ofPart(Number(day), part, clock)],
+    [form(`${PART} (?:_ )?D(\\d+)`), ([part, day], clock) => ofPart(Number(day), part, clock)],
+    [form(`(?:(?:last|this) )?${PART}`), ([part], clock) => ofPart(undefined, part, clock)],
+    [
+      form('since(?: D(\\d+))?(?: at)? t(\\d+)(?: D(\\d+))?'),
+      ([a, t, b], clock) => between(lastTime(a ?? b, t, clock), undefined, clock),
+    ],
+    [form('since D(\\d+)'), ([day], clock) => between(at(Number(day)), undefined, clock)],
+    [
+      form('(?:D(\\d+) (?:at )?|at )t(\\d+)(?: D(\\d+))?'),
+      ([a, t, b], clock) => {
+        const time = lastTime(a ?? b, t, clock);
+        return between(time - 15 * MINUTE_MS, time + 30 * MINUTE_MS, clock);
+      },
+    ],
+    [form('D(\\d+)'), ([day], clock) => ofDays(Number(day), Number(day), clock)],
+    [form('mon(\\d+)'), ([month], clock) => ofNamedMonth(Number(month), clock)],
+    [form('recently'), (_, clock) => rolling('24', 'hour', clock)],
+    [form('ever'), (_, { nowMs }) => ({ fromMs: nowMs - MAX_MS, toMs: nowMs })],
   ];
-  if (iso !== undefined) return past(dateOf(first, second, third ?? 0), today);
-  if (third !== undefined) return past(dateOf(third, second, first), today);
-  const thisYear = new Date(today * DAY_MS).getUTCFullYear();
-  return (
-    past(dateOf(thisYear, second, first), today) ??
-    past(dateOf(thisYear - 1, second, first), today, { guessed: true })
-  );
+
+function form(source: string): RegExp {
+  return new RegExp(`(?<= )(?:${source})(?= )`);
 }
 
-/** The words of each slot of a template that matches, and of how many words it is. */
-function textsOf(template: Template, words: readonly string[], options?: { isWhole: boolean }) {
-  const match = matchOf(template, words, options);
-  if (!match) return undefined;
-  const slots: Record<string, string> = Object.fromEntries(
-    match.slots.map(({ name, from, to }) => [name, words.slice(from, to).join(' ')]),
-  );
-  return { slots, length: match.length };
+/** The time that a question is about; `undefined` if it names none. Pure. */
+export function spanIn(
+  terms: readonly Term[],
+  words: readonly Word[],
+  clock: ZoneClock,
+): Span | undefined {
+  const line = lineOf(terms, words, clock);
+  for (const [pattern, read] of FORMS) {
+    const found = pattern.exec(line);
+    const span = found && read(found.slice(1), clock);
+    if (!span || !(span.fromMs < Math.min(span.toMs, clock.nowMs))) continue;
+    const toMs = Math.min(span.toMs, clock.nowMs);
+    return { fromMs: Math.max(span.fromMs, toMs - MAX_MS), toMs };
+  }
+  return undefined;
 }
 
-const templates = <K extends string>(
-  byKind: Record<K, string[]>,
-  parse: (text: string) => Template,
-) =>
-  (Object.entries(byKind) as Array<[K, string[]]>).flatMap(([kind, all]) =>
-    all.map((one) => [kind, parse(one)] as const),
-  );
+const UNTIL = form(
+  'until (?:(tomorrow|morning) |wd(\\d) )?(?:at )?t(\\d+)(?: (tomorrow))?|until (?:(tomorrow|morning)|wd(\\d))',
+);
+/** “Until tomorrow” and “until Monday” mean 9:00. */
+const WORK_BEGINS = 9 * 60;
 
-const text = (day: number) => isoDay(day * DAY_MS);
+const LENGTHS = new RegExp(`(?<= )n(\\d+) ${UNIT}(?= )`, 'g');
+const ONE = form(UNIT);
+const AHEAD = form(`next (?:n(\\d+) )?${UNIT}`);
 
-const past = (day: number | undefined, today: number, more: { guessed?: boolean } = {}) =>
-  day !== undefined && day <= today ? { day, ...more } : undefined;
-
-/** A day of the month in which another is, which must be a date of a year that is sure. */
-function sameMonth(d: string, last: ReadDay | undefined): number | undefined {
-  if (last?.kind !== 'date' || last.guessed) return undefined;
-  const date = new Date(last.day * DAY_MS);
-  return dateOf(date.getUTCFullYear(), date.getUTCMonth() + 1, Number.parseInt(d, 10));
+/** The end of a time that begins now, such as “for 2 hours” or “until tomorrow 9:00”. Pure. */
+export function endIn(
+  terms: readonly Term[],
+  words: readonly Word[],
+  clock: ZoneClock,
+): number | undefined {
+  const line = writtenLine(terms, words);
+  const found = UNTIL.exec(line);
+  if (!found) {
+    const lengths = [...line.matchAll(LENGTHS)].map(([, n, unit]) => Number(n) * unitMs(unit));
+    // “For an hour”, but not “for half an hour”.
+    const isHalf = words.some(({ text }) => /^(?:half|halbe|media|quarter)/.test(text));
+    const [, one] = (isHalf ? undefined : ONE.exec(line)) ?? [];
+    const ms = lengths.length > 0 ? lengths.reduce((sum, length) => sum + length, 0) : unitMs(one);
+    return ms > 0 ? clock.nowMs + ms : undefined;
+  }
+  const [, a, wdA, t, b, c, wdB] = found;
+  const weekday = wdA ?? wdB;
+  const now = today(clock);
+  const ahead =
+    weekday === undefined
+      ? Number((a ?? b ?? c) !== undefined)
+      : ((Number(weekday) - weekdayOf(now) + 6) % 7) + 1;
+  const endMs = firstAtMs(clock.zone, at(now + ahead, t ?? WORK_BEGINS));
+  return endMs > clock.nowMs ? endMs : endMs + DAY_MS;
 }
 
-/** Year and month, from 1. */
-function monthsBefore(year: number, month: number, count: number): [number, number] {
-  const all = year * 12 + month - count;
-  return [Math.floor(all / 12), (all % 12) + 1];
+const FROM_TO = form('t\\d+ (?:until|_) (?:at )?t\\d+|(?:since|between) t\\d+');
+
+/** True for “from 18:00 to 20:00”. Pure. */
+export const beginsLater = (terms: readonly Term[], words: readonly Word[]) =>
+  FROM_TO.test(writtenLine(terms, words));
+
+/** A length of time ahead, such as “in the next 2 weeks”. Pure. */
+export function aheadIn(terms: readonly Term[], words: readonly Word[]): number | undefined {
+  const [, n = '1', unit] = AHEAD.exec(writtenLine(terms, words)) ?? [];
+  return unit === undefined ? undefined : Number(n) * unitMs(unit);
 }
 
-function sinceTime(time: string, nowMs: number): AskedSpan | undefined {
-  const [hours = Number.NaN, minutes = Number.NaN] = time.split(':').map(Number);
-  const fromMs = dayOf(nowMs) * DAY_MS + (hours * 60 + minutes) * 60_000;
-  if (hours > 23 || minutes > 59 || !(fromMs < nowMs)) return undefined;
-  return { from: new Date(fromMs).toISOString() };
+const unitMs = (unit = '') => UNIT_MS[unit] ?? 0;
+
+function writtenLine(terms: readonly Term[], words: readonly Word[]): string {
+  const line = ` ${terms.flatMap((term) => written(term, words)).join(' ')} `;
+  return withClocks(line.replace(/ the(?! last)/g, ''));
 }
+
+const DAY_BEHIND = '(?= (?:$|today|yesterday|tomorrow|wd\\d|date|_))';
+const HOURS = new RegExp(` (between|since) n(\\d{1,2}) until n(\\d{1,2})${DAY_BEHIND}`, 'g');
+const HOUR = new RegExp(` (since|until|at) n(\\d{1,2})${DAY_BEHIND}`, 'g');
+
+/** Writes hours as times of day: “14 Uhr”, “between 2 and 4pm”, “since 9”. */
+function withClocks(line: string): string {
+  const clock = (hour: string) => `t${Number(hour) * 60}`;
+  return line
+    .replace(/ n(\d\d?)(?= (?:until|at|_) n\d\d? oclock)/g, ' n$1 oclock')
+    .replace(/ n(\d\d?) oclock/g, (_, hour) => (hour < 24 ? ` ${clock(hour)}` : ' _'))
+    .replaceAll(' oclock', '')
+    .replace(/ n(\d{1,2}) (until|_) t(\d+)(?= )/g, (all, hour, word, to) => {
+      if (Number(hour) > 12) return all;
+      const minute =
+        (Number(hour) % 12) * 60 + (Number(to) >= DAY_MINUTES / 2 ? DAY_MINUTES / 2 : 0);
+      return ` t${minute < Number(to) ? minute : minute - DAY_MINUTES / 2} ${word} t${to}`;
+    })
+    .replace(HOURS, (all, word, a, b) =>
+      Number(b) > 24 ? all : ` ${word} ${clock(a)} until ${clock(b)}`,
+    )
+    .replace(HOUR, (all, word, hour) => (Number(hour) > 24 ? all : ` ${word} ${clock(hour)}`));
+}
+
+/** A term as the forms read it. */
+function written(term: Term, words: readonly Word[]): string[] {
+  const { from, to, concepts, group } = term;
+  const text = words[from]?.text ?? '';
+  const minute = minuteOf(text);
+  if (minute !== undefined) return [`t${minute}`];
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return [`iso${text}`];
+  const [, day, month, year = ''] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})?$/.exec(text) ?? [];
+  if (month !== undefined)
+    return [`n${day}`, `mon${Number(month) - 1}`, ...(year ? [`n${year}`] : [])];
+  if (/^\d+(?:st|nd|rd|th)$/.test(text)) return [`date${Number.parseInt(text, 10)}`];
+  if (/^\d{4}$/.test(text)) return [`n${text}`];
+  const number = numberOf(term, words);
+  if (number !== undefined) return [`n${number}`];
+  if (concepts.includes('months')) return [`mon${group}`];
+  if (text === 'the' && to - from === 1) return ['the'];
+  // “The past week” and “the last week” are seven days, “last week” is Monday to Sunday.
+  if (concepts.includes('last') && /^(?:past|ultim|vergang)/.test(text)) return ['the', 'last'];
+  const isFiller = concepts.includes('filler');
+  // “De” begins a range in Spanish, and is everywhere else, too.
+  if (isFiller && concepts.includes('between')) return [];
+  const word = WRITTEN.find((one) => concepts.includes(one));
+  const day2 = concepts.includes('weekdays') ? [`wd${group}`] : [];
+  if (word !== undefined || day2.length > 0)
+    return [...day2, ...(word === undefined ? [] : [word])];
+  return isFiller ? [] : ['_'];
+}
+
+/** Minute of the day. */
+function minuteOf(text: string): number | undefined {
+  const [, hours, minutes = '0', half] = /^(\d{1,2})(?::(\d{2}))?\s?([ap]m)?$/.exec(text) ?? [];
+  if (hours === undefined || (half === undefined && !text.includes(':'))) return undefined;
+  const hour = half === undefined ? Number(hours) : (Number(hours) % 12) + (half === 'pm' ? 12 : 0);
+  return hour < 24 && Number(minutes) < 60 ? hour * 60 + Number(minutes) : undefined;
+}
+
+/** The written line with each day as its number. */
+function lineOf(terms: readonly Term[], words: readonly Word[], clock: ZoneClock): string {
+  const now = today(clock);
+  const relative: Record<string, number> = { today: now, yesterday: now - 1, dayBefore: now - 2 };
+  const weekday = (wd: string) => now - ((weekdayOf(now) - Number(wd) + 7) % 7);
+  const date = (day: string, month: string, year: string | undefined) => {
+    const thisYear = new Date(now * DAY_MS).getUTCFullYear();
+    const found = dayNumber(Number(year ?? thisYear), Number(month), Number(day));
+    return year === undefined && found > now
+      ? dayNumber(thisYear - 1, Number(month), Number(day))
+      : found;
+  };
+  const ofThisMonth = (day: string) => {
+    const month = new Date(now * DAY_MS).getUTCMonth();
+    const year = new Date(now * DAY_MS).getUTCFullYear();
+    return dayNumber(
+      year,
+      Number(day) > new Date(now * DAY_MS).getUTCDate() ? month - 1 : month,
+      Number(day),
+    );
+  };
+  return writtenLine(terms, words)
+    .replace(/ (?:n|date)(\d+)(?= (?:until|_) (?:n|date)\d+ mon(\d+))/g, ' n$1 mon$2')
+    .replace(
+      / iso(\d+)-(\d+)-(\d+)/g,
+      (_, y, m, d) => ` D${dayNumber(Number(y), m - 1, Number(d))}`,
+    )
+    .replace(/ (?:n|date)(\d+) mon(\d+)(?: n(\d{4}))?/g, (_, d, m, y) => ` D${date(d, m, y)}`)
+    .replace(
+      / mon(\d+) (?:n|date)(\d{1,2})(?= )(?: n(\d{4}))?/g,
+      (_, m, d, y) => ` D${date(d, m, y)}`,
+    )
+    .replace(/ date(\d+)/g, (_, d) => ` D${ofThisMonth(d)}`)
+    .replace(
+      / (?:last wd(\d)|wd(\d) last(?! (?:n\d|week|month)))/g,
+      (_, a, b) => ` D${weekday(a ?? b) === now ? now - 7 : weekday(a ?? b)}`,
+    )
+    .replace(/ wd(\d)(?: last)?/g, (_, wd) => ` D${weekday(wd)}`)
+    .replace(/ (today|yesterday|dayBefore)(?= )/g, (_, word) => ` D${relative[word]}`);
+}
+
+/** Months from 0; NaN if there is no such day. */
+function dayNumber(year: number, month: number, day: number): number {
+  const ms = Date.UTC(year, month, day);
+  return new Date(ms).getUTCDate() === day ? ms / DAY_MS : Number.NaN;
+}
+
+const weekdayOf = (day: number) => (((day + 4) % 7) + 7) % 7;
+
+/** Today in the channel's calendar. */
+const today = ({ zone, nowMs }: ZoneClock) => Math.floor(wallMs(zone, nowMs) / DAY_MS);
+
+/** A minute of a day on the channel's clocks, as `wallMs` writes it. */
+const at = (day: number, minute: string | number = 0) => day * DAY_MS + Number(minute) * MINUTE_MS;
+
+/** A span between two times of the channel's clocks; without an end, until now. */
+function between(
+  from: number,
+  to: number | undefined,
+  { zone, nowMs }: ZoneClock,
+): Span | undefined {
+  if (Number.isNaN(from) || Number.isNaN(to)) return undefined;
+  return { fromMs: firstAtMs(zone, from), toMs: to === undefined ? nowMs : firstAtMs(zone, to) };
+}
+
+const ofDays = (first: number, last: number, clock: ZoneClock) =>
+  between(at(first), at(last + 1), clock);
+
+function rolling(count: string | undefined, unit = '', { nowMs }: ZoneClock): Span | undefined {
+  const ms = unitMs(unit) * Number(count);
+  return ms > 0 ? { fromMs: nowMs - ms, toMs: nowMs } : undefined;
+}
+
+/** Monday to Sunday. */
+function ofWeek(weeks: number, clock: ZoneClock): Span | undefined {
+  const now = today(clock);
+  const monday = now - ((weekdayOf(now) + 6) % 7) + 7 * weeks;
+  return ofDays(monday, monday + 6, clock);
+}
+
+function ofMonth(months: number, clock: ZoneClock): Span | undefined {
+  const date = new Date(today(clock) * DAY_MS);
+  const first = (add: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + add, 1);
+  return between(first(months), first(months + 1), clock);
+}
+
+/** This year's, or last year's if it hasn't begun. */
+function ofNamedMonth(month: number, clock: ZoneClock): Span | undefined {
+  const now = new Date(today(clock) * DAY_MS).getUTCMonth();
+  return ofMonth(month - now - (month > now ? 12 : 0), clock);
+}
+
+/** The current weekend or else the last one. */
+function ofWeekend(isLast: boolean, clock: ZoneClock): Span | undefined {
+  const now = today(clock);
+  const sinceSaturday = (weekdayOf(now) + 1) % 7;
+  const saturday = now - sinceSaturday - (isLast && sinceSaturday < 2 ? 7 : 0);
+  return ofDays(saturday, saturday + 1, clock);
+}
+
+const untilNow = (span: Span | undefined, { nowMs }: ZoneClock): Span | undefined =>
+  span && { ...span, toMs: nowMs };
+
+/** Without a day, today's part if it has begun, otherwise yesterday's. */
+function ofPart(day: number | undefined, part = '', clock: ZoneClock): Span | undefined {
+  const [from = Number.NaN, to = Number.NaN] = PARTS[part] ?? [];
+  const on = (one: number) => between(at(one) + from * HOUR_MS, at(one) + to * HOUR_MS, clock);
+  const found = on(day ?? today(clock));
+  const hasBegun = found !== undefined && found.fromMs < clock.nowMs;
+  return day !== undefined || hasBegun ? found : on(today(clock) - 1);
+}
+
+/** A minute of a day; without a day, of today or yesterday, whichever was last. */
+function lastTime(day: string | undefined, minute: string | undefined, clock: ZoneClock): number {
+  const found = at(Number(day ?? today(clock)), minute);
+  return day === undefined && found >= wallMs(clock.zone, clock.nowMs) ? found - DAY_MS : found;
+}
+
+/** `on 26 Nov 2026 (UTC)`, `from 20 Nov 2026 to 26 Nov 2026 (UTC)`, with times if it isn't whole days. Pure. */
+export function spanInWords({ fromMs, toMs }: Span, { zone, nowMs }: ZoneClock): string {
+  const [from, to] = [wallMs(zone, fromMs), wallMs(zone, toMs)];
+  const isWhole = from % DAY_MS === 0 && (to % DAY_MS === 0 || toMs === nowMs);
+  if (!isWhole) return `from ${timeInWords(fromMs)} to ${timeInWords(toMs)}`;
+  const [first, last] = [dayInWords(from), dayInWords(to - 1)];
+  return `${first === last ? `on ${first}` : `from ${first} to ${last}`} (${zone})`;
+}
+
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+/** `26 Nov 2026`. */
+export function dayInWords(ms: number): string {
+  const date = new Date(ms);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+}
+
+/** Platforms show it in the reader's zone. */
+const timeInWords = (ms: number) =>
+  `${dayInWords(ms)} ${new Date(ms).toISOString().slice(11, 16)} UTC`;

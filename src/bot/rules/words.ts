@@ -1,82 +1,226 @@
-/** A word of a question, a text in quotes, or a punctuation mark. */
+import { english } from './languages/english.ts';
+import { german } from './languages/german.ts';
+import { spanish } from './languages/spanish.ts';
+import { type Concept, listOf, type Vocabulary } from './languages/vocabulary.ts';
+import { distance, maskOf } from './typos.ts';
+
+/** A word of a question: folded, and where it stands in the text. */
 export interface Word {
-  /** As it was written; what stands in the quotes where it is quoted. */
   text: string;
-  /** In small letters without accents; of what is quoted only `"`. */
-  folded: string;
-  /** Where it stands in the question. */
-  start: number;
-  end: number;
+  from: number;
+  to: number;
 }
 
-/** Longer questions are more than one, or hold what no rule knows. */
-const MAX_CHARACTERS = 300;
-const MAX_WORDS = 40;
+/** Words in a row that mean something together; no concept if they are unknown. */
+export interface Term {
+  /** Numbers of its words. */
+  from: number;
+  to: number;
+  concepts: readonly Concept[];
+  /** The place in a list such as `months`. */
+  group: number;
+}
 
-const QUOTED = [
-  '"[^"]+"',
-  '“[^“”"]+[”"]',
-  '„[^„“”"]+[“”"]',
-  '«[^«»]+»',
-  '`[^`]+`',
-  "(?<!\\S)'[^']+'(?![^\\s.,;?!])",
-  '(?<!\\S)‘[^‘’]+’(?![^\\s.,;?!])',
-];
-/** An address is one word, whatever marks it holds. Every choice begins with another character, so that reading is linear. */
+/** Longer texts are cut: a question is short, and what follows is a log or a quote. */
+export const MAX_CHARACTERS = 600;
+const MAX_WORDS = 80;
+
+const ADDRESS = String.raw`https?:\/\/[^\s<>"'“”]+|(?:[\p{L}\d_-]+\.)+\p{L}{2,}(?::\d+)?(?:\/[^\s<>"'“”?]*)?|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?`;
+const TIME = String.raw`\d{4}-\d{2}-\d{2}|\d{1,2}\.\d{1,2}\.(?:\d{4})?|\d{1,2}:\d{2}(?:\s?[ap]m\b)?|\d{1,2}\s?[ap]m\b`;
 const WORD = new RegExp(
-  `(?<quoted>${QUOTED.join('|')})|https?://[^\\s]*[^\\s.,;?!]|[,;?!¿¡…]+|[^\\s,;?!¿¡…]+`,
+  String.raw`${ADDRESS}|${TIME}|\d+(?:st|nd|rd|th)?(?![\p{L}\d])|\d+|\p{L}[\p{L}\p{M}\p{N}]*(?:['’]\p{L}+)*`,
   'giu',
 );
 
-/** What may stand around a sentence and says nothing. */
-const AROUND = /^[¿¡?!.…]+$/;
+const ADDRESS_ONLY = new RegExp(`^(?:${ADDRESS})$`, 'iu');
 
-/** A number whose full stop belongs to it, as in `24. November` and `24.11.`. */
-const WITH_STOP = /^\d{1,2}\.(?:\d{1,2}\.)?$/;
+/** An address without punctuation behind it; `undefined` for other words. */
+export const addressIn = (text: string): string | undefined =>
+  ADDRESS_ONLY.test(text) ? text.replace(/[.,;:!?)\]]+$/, '') : undefined;
 
-/** A word as rules compare it. Pure. */
+/** A text as words are compared. Pure. */
 export function folded(text: string): string {
-  return text
+  const lower = text.toLowerCase().replace(/['’]/g, '');
+  if (PLAIN.test(lower)) return lower;
+  return lower
     .normalize('NFKD')
     .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
     .toLowerCase()
-    .replaceAll('ß', 'ss')
-    .replaceAll('’', "'");
+    .replaceAll('ß', 'ss');
 }
 
-/** The words of a question that is one short sentence; `undefined` of any other. Pure. */
-export function readWords(question: string): Word[] | undefined {
-  const from = question.length - question.trimStart().length;
-  const text = question.trim();
-  if (text === '' || text.length > MAX_CHARACTERS) return undefined;
+/** Most texts have no accents, and folding those is slow. */
+const PLAIN = /^[ -~]*$/;
+
+/** The words of a text. Pure. */
+export function wordsIn(text: string): Word[] {
   const words: Word[] = [];
-  for (const { 0: found, index, groups } of text.matchAll(WORD)) {
-    const start = from + index;
-    if (groups?.quoted !== undefined) {
-      const end = start + found.length;
-      words.push({ text: found.slice(1, -1).trim(), folded: '"', start, end });
-    } else for (const part of parts(found)) words.push(wordAt(part.text, start + part.at));
+  for (const { 0: found, index } of text.slice(0, MAX_CHARACTERS).matchAll(WORD)) {
+    words.push({ text: folded(found), from: index, to: index + found.length });
+    if (words.length === MAX_WORDS) break;
   }
-  while (AROUND.test(words[0]?.text ?? '')) words.shift();
-  while (AROUND.test(words.at(-1)?.text ?? '')) words.pop();
-  const isReadable = words.every((word) => word.text !== '' && word.folded !== '');
-  return words.length > 0 && words.length <= MAX_WORDS && isReadable ? words : undefined;
+  return words.filter((word) => word.text !== '');
 }
 
-const wordAt = (text: string, start: number): Word => ({
-  text,
-  folded: folded(text),
-  start,
-  end: start + text.length,
-});
+interface Phrase {
+  words: string[];
+  isStem: boolean;
+  concept: Concept;
+  group: number;
+}
 
-/** A word apart from the `'s` or the mark behind it. */
-function parts(text: string): Array<{ text: string; at: number }> {
-  if (WITH_STOP.test(text)) return [{ text, at: 0 }];
-  const behind = /(?:['’]s|[.:])$/i.exec(text);
-  if (!behind || behind.index === 0) return [{ text, at: 0 }];
-  return [
-    { text: text.slice(0, behind.index), at: 0 },
-    { text: behind[0], at: behind.index },
-  ];
+/** Letters by which stems are found. */
+const STEM = 3;
+
+/** Reads the words of one language. */
+class Language {
+  private readonly phrases = new Map<string, Phrase[]>();
+  private readonly stems = new Map<string, Phrase[]>();
+  private readonly longWords: Array<{ word: string; mask: number }> = [];
+
+  constructor(vocabulary: Vocabulary) {
+    for (const [concept, list] of Object.entries(vocabulary) as Array<[Concept, string]>) {
+      for (const [group, texts] of list.split('|').entries()) {
+        for (const text of texts.split(',')) {
+          this.add(text.trim(), concept, group);
+          if (/[äöü]/.test(text)) this.add(withoutUmlauts(text.trim()), concept, group);
+        }
+      }
+    }
+  }
+
+  /** The longest term that begins at a word; with `undefined` if the word is unknown. */
+  termAt(words: readonly string[], at: number): Term | undefined {
+    const word = words[at] ?? '';
+    const candidates = [
+      ...(this.phrases.get(word) ?? []),
+      ...(this.stems.get(word.slice(0, STEM)) ?? []),
+    ];
+    let longest: Phrase[] = [];
+    for (const phrase of candidates) {
+      const length = longest[0]?.words.length ?? 0;
+      if (phrase.words.length < length || !isAt(phrase, words, at)) continue;
+      if (phrase.words.length > length) longest = [];
+      longest.push(phrase);
+    }
+    const [first] = longest;
+    if (!first) return undefined;
+    const concepts = longest.map(({ concept }) => concept);
+    const group = Math.max(...longest.map((phrase) => phrase.group));
+    return { from: at, to: at + first.words.length, concepts, group };
+  }
+
+  /** Meanings of one word. A filler counts only if it is whole: `wär*` also begins names. */
+  meaningsOf(word: string): Concept[] {
+    const stems = this.stems.get(word.slice(0, STEM)) ?? [];
+    return [...(this.phrases.get(word) ?? []), ...stems.filter((one) => one.concept !== 'filler')]
+      .filter((phrase) => isAt(phrase, [word], 0))
+      .map(({ concept }) => concept);
+  }
+
+  /** A known word that is one typo away. */
+  corrected(word: string): string | undefined {
+    const mask = maskOf(word);
+    return this.longWords.find((one) => distance(word, mask, one.word, one.mask, 1) <= 1)?.word;
+  }
+
+  private add(text: string, concept: Concept, group: number): void {
+    if (text === '') return;
+    const isStem = text.endsWith('*');
+    const words = folded(isStem ? text.slice(0, -1) : text).split(/[\s-]+/);
+    const [first = '', ...others] = words;
+    const index = isStem && others.length === 0 ? this.stems : this.phrases;
+    const key = index === this.stems ? first.slice(0, STEM) : first;
+    const phrases = index.get(key) ?? [];
+    phrases.push({ words, isStem, concept, group });
+    index.set(key, phrases);
+    const isLong = others.length === 0 && !isStem && first.length >= MIN_CORRECTED;
+    if (isLong && !NOT_CORRECTED.includes(concept))
+      this.longWords.push({ word: first, mask: maskOf(first) });
+  }
+}
+
+/** As they are typed on other keyboards. */
+const withoutUmlauts = (text: string) =>
+  text.replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue');
+
+/** A typo must not request anything. */
+const NOT_CORRECTED = listOf('filler pause resume snooze remove acknowledge watch test rename set');
+
+/** Shorter words are often other words. */
+const MIN_CORRECTED = 6;
+
+function isAt({ words, isStem }: Phrase, all: readonly string[], at: number): boolean {
+  return words.every((word, place) => {
+    const found = all[at + place] ?? '';
+    return isStem && place === words.length - 1 ? found.startsWith(word) : found === word;
+  });
+}
+
+let languages: Language[] | undefined;
+
+/** Created at the first question. */
+const allLanguages = () => {
+  languages ??= [english, german, spanish].map((vocabulary) => new Language(vocabulary));
+  return languages;
+};
+
+/** The meanings of a word in all languages. */
+export const conceptsOf = (word: string): Concept[] =>
+  allLanguages().flatMap((language) => language.meaningsOf(word));
+
+export const isKnownWord = (word: string): boolean => conceptsOf(word).length > 0;
+
+/**
+ * The terms of a question in order. The language that knows most of the words is asked first, the others for the rest.
+ * `isTaken` words, such as the ones of names, belong to no term. Pure.
+ */
+export function termsIn(words: readonly Word[], isTaken: (at: number) => boolean): Term[] {
+  const free = words.map(({ text }, at) => (isTaken(at) ? '' : text));
+  const knownBy = (language: Language) =>
+    free.filter((word) => word !== '' && language.termAt([word], 0)).length;
+  const ranked = allLanguages()
+    .map((language) => ({ language, known: knownBy(language) }))
+    .sort((a, b) => b.known - a.known)
+    .map(({ language }) => language);
+  const [main] = ranked;
+  const terms: Term[] = [];
+  for (let at = 0; at < free.length; ) {
+    const word = free[at] ?? '';
+    if (word === '') {
+      at += 1;
+      continue;
+    }
+    const term =
+      firstOf(ranked, (language) => language.termAt(free, at)) ?? correctedTerm(main, free, at);
+    terms.push(term);
+    at = term.to;
+  }
+  return terms;
+}
+
+function correctedTerm(language: Language | undefined, words: readonly string[], at: number): Term {
+  const unknown = { from: at, to: at + 1, concepts: [], group: 0 };
+  const word = words[at] ?? '';
+  const corrected = word.length >= MIN_CORRECTED ? language?.corrected(word) : undefined;
+  if (corrected === undefined) return unknown;
+  return { ...unknown, ...language?.termAt([corrected], 0), from: at, to: at + 1 };
+}
+
+function firstOf<T, R>(all: readonly T[], find: (one: T) => R | undefined): R | undefined {
+  for (const one of all) {
+    const found = find(one);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The number that a term is, in figures or as a word. */
+export function numberOf(
+  { from, concepts, group }: Term,
+  words: readonly Word[],
+): number | undefined {
+  const text = words[from]?.text ?? '';
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  return concepts.includes('numbers') ? group : undefined;
 }

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { doubtOf, NOT_LOOKED_UP } from '../../../src/bot/ask/doubt.ts';
-import { mayConcernWatching } from '../../../src/bot/ask/watching-words.ts';
+import { indexNames, mayConcernServices } from '../../../src/bot/rules/rules.ts';
 
 const NAMES = ['Shop', 'Shop checkout', 'Blog', 'My service', 'db-1'];
+const INDEX = indexNames(NAMES.map((name) => ({ id: name, name, kind: 'monitor' })));
 
 function doubt(question: string, text: string, more: Partial<Parameters<typeof doubtOf>[1]> = {}) {
   const sources = {
@@ -15,7 +16,7 @@ function doubt(question: string, text: string, more: Partial<Parameters<typeof d
   };
   return doubtOf(text, {
     ...sources,
-    concernsWatching: mayConcernWatching(question, NAMES),
+    concernsWatching: mayConcernServices(question, INDEX),
     ...more,
   });
 }

@@ -42,11 +42,11 @@ test('signs with the catalog’s name at a gateway that gives no other', async (
   expect(end.footer).toMatch(/^plain · /);
 });
 
-test('signs for the built-in engine as what it is', async () => {
+test('signs for rules if only the built-in engine is there, and asks it nothing', async () => {
   const { say, provider } = await startTestBot({
     models: [{ id: 'fast-8k', owned_by: 'askwatch' }],
   });
   const { end } = await readAnswer(await say('/ask Why is the sky blue?'), 't1');
-  expect(end.footer).toMatch(/^offline engine · /);
-  expect(provider.calls[0]?.body.messages[0].content).not.toContain('looked up');
+  expect(end.footer).toMatch(/^rules, no model · /);
+  expect(provider.calls).toEqual([]);
 });

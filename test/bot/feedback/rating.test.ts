@@ -275,7 +275,7 @@ test('👎 counts without a form if only ratings are kept', async () => {
       ? 'Since it rains.'
       : { calls: [{ name: 'list_monitors', arguments: '{}' }] },
   );
-  const { end } = await bot.ask('why is it wet today?', 'T1');
+  const { end } = await bot.ask('why is the service wet today?', 'T1');
   expect(await bot.openForm(end.actions, T1)).toBeUndefined();
   expect(textOf(await bot.press(end.actions, '👎', T1))).toContain('Only the rating is kept');
   expect(await bot.exported()).toMatchObject([{ down: 1 }]);

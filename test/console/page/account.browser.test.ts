@@ -134,7 +134,7 @@ inBrowser('the account area in the browser', () => {
     await page.reload();
     await page.locator('summary', { hasText: '1 look-up' }).click();
     const counted = page.getByRole('region', { name: 'By model' }).filter({ visible: true });
-    await counted.getByRole('row', { name: 'rules, no model 1 0 1 0' }).waitFor();
+    await counted.getByRole('row', { name: 'rules, no model 2 0 1 0' }).waitFor();
     await page.goto(`${url}/account#keys`);
     await page.getByRole('heading').getByText(HOSTILE).waitFor();
     await button(page, /^Revoke/).click();

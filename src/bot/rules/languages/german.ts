@@ -1,375 +1,124 @@
-import { forAll, type Grammar } from './grammar.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
-const IN_STATE = [
-  '(was|wer|welche|welcher|welches) [THINGS] (ist|sind) [NOW] [alles] STATE [NOW] [WHY]',
-  '(was|wer|welche|welcher|welches) [THINGS] [NOW] STATE (ist|sind) [WHY]',
-  'welche (THINGS|der THINGS|von OUR THINGS) sind [NOW] STATE [NOW] [WHY]',
-  '(ist|sind) [NOW] (etwas|was|irgendetwas|irgendwas|irgendwelche THINGS|ein THINGS) [NOW] STATE [NOW] [WHY]',
-  '(etwas|irgendwas) STATE',
-  'ob [NOW] (etwas|was|irgendetwas|irgendwas|ein THINGS) [NOW] STATE ist',
-  'wie viele [OUR] [THINGS] sind [NOW] STATE [NOW]',
-  'wieviele [OUR] [THINGS] sind [NOW] STATE [NOW]',
-  'wie viele [OUR] [THINGS] [NOW] STATE sind',
-  'LIST (alles [,] was|alle THINGS [,] die) [NOW] STATE (ist|sind)',
-];
-
-/** The same of words that stand before what they tell of. */
-const STATE_BEFORE = [
-  '[welche|LIST] [alle|die] STATE THINGS [gibt es] [NOW]',
-  'wie viele STATE THINGS (gibt es|haben wir) [NOW]',
-];
-
-/** How questions are said in German. */
-export const german: Grammar = {
-  language: 'de',
-  macros: {
-    NOW: 'jetzt|gerade|derzeit|aktuell|momentan|zurzeit|zur zeit|im moment|noch|immer noch|eben',
-    OUR: 'die|der|den|unsere|unserer|unseren|deine|meine',
-    THINGS:
-      'monitore|monitoren|monitor|dienste|diensten|dienst|services|service|seiten|seite|websites|website|webseiten|systeme',
-    LIST: 'liste|zeige|zeig|nenne|nenn|gib|liste mir|zeige mir|zeig mir',
-    WHY: '[,] [und] (seit wann [,] [und] warum|seit wann [,] [und] wieso|warum [,] [und] seit wann|seit wann|warum|wieso|weshalb|wie lange schon|seit wann schon)',
-    DOWN: 'down|offline|ausgefallen|nicht erreichbar|unerreichbar|kaputt|gestört',
-    STATES:
-      'down|up|online|offline|ausgefallen|erreichbar|nicht erreichbar|unerreichbar|kaputt|gestört|verfügbar|nicht verfügbar|pausiert|degraded|beeinträchtigt|in wartung|wieder erreichbar|wieder online|wieder up',
-    WELL: 'ok|okay|in ordnung|gut|online|erreichbar|up|grün|gesund',
-    ALL: 'alles|alle|alle THINGS|alle OUR THINGS',
-    OF_ALL: 'von allem|von allen|(aller|von allen|von alle|über alle) THINGS|gesamt|insgesamt',
-    OF: 'von|vom|von der|von dem|des|der|für|für den|für die|für das|beim|bei|bei der',
-    UPTIME: 'verfügbarkeit|uptime|erreichbarkeit',
-    INC: 'vorfälle|vorfällen|ausfälle|ausfällen|störungen|incidents',
-    INC_ONE: 'vorfall|ausfall|störung|incident',
-    LATEST: 'letzte|letzten|letzter|jüngste|jüngsten|neueste|neuesten|neuste|neusten',
-    WHAT_IS:
-      'was ist|was war|wie ist|wie war|wie hoch ist|wie hoch war|welche ist|was sind|was waren|wie sind|wie waren',
-    HERE: 'hier|in diesem kanal|in diesem channel|im kanal',
-    WENT: 'down|offline|ausgefallen|nicht erreichbar|unerreichbar|gestört',
-    CHECKS: 'checks|prüfungen|check|prüfung|ergebnisse|prüfergebnisse',
-    EVERY: '(alle {n} {unit}|jede {unit}|jeden {unit}|alle {unit}|im abstand von {n} {unit})',
-    NAMED: '[und] (als|namens|mit dem namen|mit namen|nenne ihn|nenne es) {name}',
-  },
-  openings: [
-    '(hey|hi|hallo|moin|ok|okay|also|bitte|servus|entschuldigung|sorry|guten morgen|guten tag)',
-    '(askwatch|@askwatch)',
-    '(kannst|könntest|würdest|magst) du [bitte]',
-    '(können|könnten|würden) sie [bitte]',
-    '(mir|uns) [bitte|kurz|mal] (sagen|zeigen|verraten|auflisten)',
-    '(sag|sage|verrate) (mir|uns) [bitte|mal|kurz]',
-    '(weißt|weisst) du',
-    '(ich|wir) (möchte|möchten|will|wollen|würde gern|würde gerne) wissen',
-    '(kurz|mal|bitte)',
-    ',',
-    ':',
-  ],
-  closings: [
-    '(bitte|danke|danke schön|dankeschön|vielen dank|danke dir|askwatch|eigentlich)',
-    '(sagen|zeigen|auflisten)',
-    ',',
-    '.',
-    '!',
-  ],
-  polite: 'bitte mal',
-  aroundNames: 'der die das den dem des unser unsere unseren unserem unserer monitor',
-  notInNames:
-    'der die das den dem des ein eine einen einem einer eines und oder aber sondern denn wenn falls weil da dass daß obwohl während als wie wer wen wem wessen was welche welcher welches welchen wann wo woher wohin warum wieso weshalb ob ' +
-    'an am auf aus bei beim bis durch für fuer gegen hinter im in ins mit nach neben ohne seit über ueber um unter vom von vor zu zum zur zwischen außer ausser ausgenommen ausschließlich inklusive exklusive statt trotz wegen pro je gegenüber verglichen ' +
-    'ich mich mir wir uns du dich dir ihr euch er sie es ihn ihm sich man dieser diese dieses diesen diesem jener alles alle allen aller etwas nichts jemand niemand irgendwas irgendetwas einige mehrere viel viele mehr meisten andere anderen kein keine keinen nicht nur auch noch schon sehr zu so sonst hier dort ' +
-    'ist sind war waren sei bin bist wird werden wurde wurden worden hat haben hatte hatten habe kann können könnte soll sollte muss müssen darf mag geht gibt läuft laeuft ' +
-    'heute gestern vorgestern morgen jetzt gerade derzeit aktuell momentan immer nie oft wieder bald gleich eben ' +
-    'tag tage tagen woche wochen monat monate monaten monats jahr jahre jahren stunde stunden minute minuten sekunde sekunden wochenende wochenenden werktag werktage werktags montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag montags dienstags mittwochs donnerstags freitags samstags sonntags januar februar märz maerz april mai juni juli august september oktober november dezember vormittag nachmittag abend nacht nachts letzte letzten letzter letztes nächste nächsten vorige vorigen ' +
-    'mein meine meinen meinem meiner dein deine deinen monitore monitoren täglich stündlich wöchentlich monatlich bitte danke besser schlechter langsam langsamer schnell schneller höher niedriger durchschnittlich gesamt insgesamt gesamte offline online verfügbarkeit status vorfall vorfälle ausfall ausfälle störung störungen ' +
-    'schreib schreibe erkläre erklär beschreibe verbessere erhöhe berechne vergleiche übersetze repariere starte lösche entferne ändere erstelle',
-  months: [
-    'januar|jan|jänner',
-    'februar|feb',
-    'märz|mär|mrz',
-    'april|apr',
-    'mai',
-    'juni|jun',
-    'juli|jul',
-    'august|aug',
-    'september|sep|sept',
-    'oktober|okt',
-    'november|nov',
-    'dezember|dez',
-  ],
-  weekdays: [
-    'sonntag',
-    'montag',
-    'dienstag',
-    'mittwoch',
-    'donnerstag',
-    'freitag',
-    'samstag|sonnabend',
-  ],
-  dayAndMonth: /^\d{1,2}\.\d{1,2}(?:\.(?:\d{4})?)?$/,
-  numbers: {
-    ...{ ein: 1, eine: 1, einen: 1, zwei: 2, drei: 3, vier: 4, fünf: 5, sechs: 6, sieben: 7 },
-    ...{ acht: 8, neun: 9, zehn: 10, elf: 11, zwölf: 12, dreißig: 30 },
-  },
-  units: {
-    s: 'sekunden|sekunde|sek',
-    m: 'minuten|minute|min',
-    h: 'stunden|stunde|std',
-    d: 'tage|tagen|tag',
-    w: 'wochen|woche',
-    month: 'monate|monaten|monat',
-  },
-  days: {
-    today: ['heute'],
-    yesterday: ['gestern'],
-    beforeYesterday: ['vorgestern'],
-    date: ['{iso}', '{dm}', '{d} {month} [{year}]'],
-    // Before the shorter one, which it begins or ends with.
-    lastWeekday: ['(letzten|letztem|letzter|vergangenen|vergangenem) {weekday}'],
-    weekday: ['{weekday}'],
-  },
-  spans: {
-    lastCount: [
-      '[in|während|über|für] [den|die|der] (letzten|letzte|vergangenen|vorigen) {n} {unit}',
-      'seit {n} {unit}',
-    ],
-    lastOne: [
-      '[in|während] der (vergangenen|letzten) (stunde|minute)',
-      '(vergangene|letzte|vergangenen|letzten) (stunde|minute)',
-    ],
-    thisWeek: ['[in] (diese|dieser) woche [bisher]'],
-    lastWeek: ['[in|während] [der] (letzte|letzten|vorige|vorigen|vergangene|vergangenen) woche'],
-    thisMonth: ['[in] (diesen|diesem) monat [bisher]'],
-    lastMonth: ['[im] (letzten|letztem|vorigen|vergangenen) monat'],
-    on: ['[am|vom|von|für] {day}'],
-    since: ['seit [dem] {day}'],
-    sinceTime: ['seit {time} [uhr] utc'],
-    between: [
-      '[in der zeit] (zwischen [dem] {day} und [dem] {day2}|(vom|von) [dem] {day} bis [zum] {day2})',
-      '[in der zeit] (zwischen [dem] {d} und [dem] {day2}|(vom|von) [dem] {d} bis [zum] {day2})',
-    ],
-  },
-  questions: {
-    overview: [
-      '(ist|sind|läuft|laufen) ALL [NOW] WELL [NOW]',
-      '(läuft|laufen) [NOW] ALL [NOW|rund|gut|wie es soll]',
-      // Not “alles gut?”, by which people ask how one is.
-      'ALL (ok|okay|in ordnung|online|erreichbar|up|grün)',
-      'ob ALL WELL (ist|sind)',
-      'ob ALL (läuft|laufen)',
-      '[WHAT_IS] (der|die) [aktuelle|allgemeine] (status|gesamtstatus|lage) [OF_ALL] [NOW]',
-      '(gesamtstatus|übersicht|statusübersicht)',
-      '(was|welche THINGS) (ist|sind|läuft|laufen) [NOW] nicht [NOW] [up|ok|in ordnung|online]',
-    ],
-    down: [
-      ...forAll(IN_STATE, ['DOWN']),
-      ...forAll(STATE_BEFORE, ['(ausgefallene|ausgefallenen|gestörte|gestörten|kaputte)']),
-      '(was|wer|welche THINGS|welcher THINGS) geht [NOW] nicht',
-      'gibt es [NOW] [aktuelle|laufende|offene] (INC|probleme) [NOW]',
-      '(welche|LIST) [die] (aktuellen|aktuelle|laufenden|laufende|offenen|offene) INC [gibt es]',
-    ],
-    up: [
-      'welche THINGS sind [NOW] (up|online|erreichbar) [NOW]',
-      '(wie viele|wieviele) [OUR] [THINGS] sind [NOW] (up|online|erreichbar) [NOW]',
-    ],
-    degraded: [
-      ...forAll(IN_STATE, ['(degraded|beeinträchtigt|eingeschränkt)']),
-      ...forAll(STATE_BEFORE, ['(beeinträchtigte|beeinträchtigten|eingeschränkte)']),
-    ],
-    paused: [
-      ...forAll(IN_STATE, ['pausiert']),
-      ...forAll(STATE_BEFORE, ['(pausierte|pausierten)']),
-    ],
-    maintenance: forAll(IN_STATE, ['in wartung']),
-    flapping: [
-      ...forAll(IN_STATE, ['(flapping|am flappen)']),
-      '(was|wer|welche THINGS|welcher THINGS) (flappt|flappen) [NOW]',
-      'flappt [NOW] (etwas|was|irgendwas|ein THINGS)',
-    ],
-    count: [
-      '(wie viele|wieviele) (monitore|monitoren) [gibt es|haben wir|hast du] [NOW|insgesamt]',
-      '(wie viele|wieviele) (monitore|monitoren) (es gibt|wir haben)',
-      '(wie viele|wieviele) (THINGS|dinge) (überwachen wir|überwachst du|werden überwacht|beobachtest du) [NOW|insgesamt]',
-      'anzahl der monitore',
-    ],
-    countOfType: [
-      '(wie viele|wieviele) {type} (monitore|checks) [gibt es|haben wir]',
-      '(wie viele|wieviele) {typed} [gibt es|haben wir]',
-    ],
-    list: [
-      'LIST [alle|die|alle unsere] monitore [auf]',
-      'welche monitore (gibt es|haben wir|hast du)',
-      '(was|welche THINGS) (überwachst du|überwachen wir|wird überwacht|werden überwacht) [NOW]',
-      'alle monitore',
-    ],
-    slowest: [
-      '(was|wer|welcher|welche) (ist|sind) [NOW] [der|die|das] [{n}] (langsamste|langsamsten) THINGS [NOW]',
-      '(welcher|welche|welches) THINGS (ist|sind) [NOW] (am langsamsten|der langsamste|die langsamsten) [NOW]',
-      '[LIST] [der|die|das] [{n}] (langsamste|langsamsten|langsamster) THINGS',
-      'was ist [NOW] am langsamsten',
-    ],
-    newest: [
-      '(was|welcher|welches|welche) (ist|sind) [der|die|das] (neueste|neuesten|neuester|jüngste|jüngsten) THINGS',
-      '(welcher|welche|welches) THINGS (ist|sind) (am neuesten|der neueste|die neuesten)',
-      '(welcher|welche|welches) THINGS (wurde|wurden) zuletzt (angelegt|hinzugefügt|erstellt)',
-      '[LIST] [der|die|das] (neueste|neuesten|neuester) THINGS',
-    ],
-    changes: [
-      '(was|welche THINGS|welcher THINGS) (hat|haben) sich (zuletzt|kürzlich|in letzter zeit) geändert',
-      '[LIST|was sind|welche sind] [die|der] LATEST (änderungen|änderung|statusänderungen|statusänderung|statuswechsel)',
-      'was war die LATEST (änderung|statusänderung)',
-    ],
-    status: [
-      '[wie ist|was ist|zeige|zeig] [der] [aktuelle] status OF {m} [NOW]',
-      '(wie|was) [der] status OF {m} (ist|lautet)',
-      'ist {m} [NOW] STATES [NOW] [WHY]',
-      'ob {m} [NOW] STATES ist',
-      'läuft {m} [NOW]',
-      'ob {m} [NOW] läuft',
-      '(warum|wieso|weshalb) ist {m} [NOW] (DOWN|pausiert|beeinträchtigt|degraded)',
-      '(warum|wieso|weshalb) {m} [NOW] (DOWN|pausiert|beeinträchtigt|degraded) ist',
-      '(seit wann|wie lange) ist {m} [schon] [NOW] STATES [und (warum|wieso|weshalb)]',
-      '(seit wann|wie lange) {m} [schon] [NOW] STATES ist',
-      '(warum|wieso|weshalb) läuft {m} [NOW] nicht',
-    ],
-    flaps: ['flappt {m} [NOW]'],
-    certificate: [
-      '(wann|bis wann|wie lange) (läuft|endet|gilt|ist) das [tls|ssl] zertifikat OF {m} [ab|gültig|noch]',
-      'wann das [tls|ssl] zertifikat OF {m} (abläuft|endet)',
-    ],
-    interval: [
-      'wie oft wird {m} (geprüft|gecheckt|überprüft)',
-      'wie oft prüfst du {m}',
-      'wie oft {m} (geprüft|gecheckt) wird',
-    ],
-    uptime: [
-      '[WHAT_IS|LIST] [die] UPTIME OF {m} [{span}]',
-      '[WHAT_IS|LIST] {span} [die] UPTIME OF {m}',
-      '(was|wie|wie hoch) [die] UPTIME OF {m} [{span}] (war|ist)',
-      '(welche|wie viel) UPTIME (hatte|hat) {m} [{span}]',
-      'wie (verfügbar|erreichbar) war {m} {span}',
-      'UPTIME {m} {span}',
-      '{m} UPTIME {span}',
-    ],
-    uptimeOfAll: [
-      '[WHAT_IS|LIST] (die|unsere) [gesamte] UPTIME [OF_ALL] [{span}]',
-      '[WHAT_IS|LIST] {span} (die|unsere) [gesamte] UPTIME [OF_ALL]',
-      '[WHAT_IS] [die|unsere] UPTIME OF_ALL [{span}]',
-      'UPTIME {span}',
-      '(gesamtverfügbarkeit|verfügbarkeit) [{span}]',
-    ],
-    worstUptime: [
-      '(welcher|welche|welches) THINGS (hat|hatte|hatten|haben) [{span}] die (schlechteste|niedrigste|geringste) UPTIME [{span}]',
-      '[LIST|was war|was ist] [die] (schlechteste|niedrigste|geringste) UPTIME [{span}]',
-    ],
-    downtime: [
-      'wie lange war {m} {span} [insgesamt] WENT',
-      'wie lange {m} {span} WENT war',
-      'wie lange ist {m} {span} ausgefallen',
-      '(wie viel|wieviel) (ausfallzeit|downtime) hatte {m} [{span}]',
-      '[WHAT_IS] [die] (ausfallzeit|downtime) OF {m} [{span}]',
-    ],
-    responseTime: [
-      '[WHAT_IS|LIST|wie lang ist|wie lang sind] [die] [mittlere|durchschnittliche] (antwortzeit|antwortzeiten|reaktionszeit|latenz) OF {m} [{span}]',
-      'wie (schnell|lange) hat {m} {span} geantwortet',
-    ],
-    incidents: [
-      '[LIST|was waren|was sind] [alle] [die|unsere] INC [{span}]',
-      '[LIST|was waren|was sind] [alle] [die] INC OF {m} [{span}]',
-      'welche INC (gab es|hatten wir|waren|gibt es) [{span}]',
-      'welche INC (hatte|hat|gab es bei|gab es beim) {m} [{span}]',
-      'welche INC es {span} gab',
-      '(gab es|hatten wir) [{span}] [irgendwelche] (INC|einen ausfall|einen vorfall|eine störung) [{span}]',
-      '(gab es) [{span}] (INC|einen ausfall|eine störung) OF {m} [{span}]',
-      'hatte {m} [{span}] (INC|einen ausfall|einen vorfall|eine störung) [{span}]',
-      'war {m} {span} WENT',
-      'war {m} WENT',
-      'ist {m} {span} ausgefallen',
-      'ob {m} {span} WENT war',
-      'wann war {m} {span} WENT',
-      '(warum|wieso|weshalb) war {m} [{span}] WENT',
-      '(warum|wieso|weshalb) ist {m} {span} ausgefallen',
-    ],
-    incidentCount: [
-      '(wie viele|wieviele) INC (gab es|hatten wir|waren es) [{span}]',
-      '(wie viele|wieviele) INC [{span}]',
-      '(wie viele|wieviele) INC es {span} gab',
-      '(wie viele|wieviele) INC (hatte|hat|gab es bei|gab es beim) {m} [{span}]',
-      '(wie viele|wieviele) INC OF {m} (gab es) [{span}]',
-      '(wie viele|wieviele) INC gab es {span} OF {m}',
-      'wie oft war {m} [{span}] WENT',
-      'wie oft ist {m} [{span}] ausgefallen',
-      'anzahl der INC [{span}]',
-    ],
-    longest: [
-      '[WHAT_IS|LIST|welcher war|welche war|wie lang war|wie lange war|wie lange dauerte] [der|die|unser] (längste|längster) INC_ONE [{span}]',
-      '[WHAT_IS|LIST|welcher war|welche war|wie lang war|wie lange war|wie lange dauerte] {span} [der|die] längste INC_ONE',
-      '[WHAT_IS|LIST|welcher war|welche war|wie lang war|wie lange war|wie lange dauerte] [der|die] längste INC_ONE OF {m} [{span}]',
-      '(welcher|welche) INC_ONE (war|dauerte) {span} am längsten',
-      '(welcher|welche) INC_ONE (war|dauerte) am längsten',
-    ],
-    worst: [
-      '(welcher|welche|welches) THINGS (war|waren) {span} (am schlechtesten|am schlimmsten)',
-      '(welcher|welche|welches) THINGS (hatte|hatten) [{span}] [die] meiste (ausfallzeit|downtime) [{span}]',
-      '[WHAT_IS|LIST|welcher war] [der|die|das] (schlechteste|schlechtesten|schlimmste) THINGS [{span}]',
-    ],
-    mostIncidents: [
-      '(welcher|welche|welches) THINGS (hatte|hatten) [{span}] [die] meisten INC [{span}]',
-      '(welcher|welche|welches) THINGS (ist|war) [{span}] am (häufigsten|öftesten) (ausgefallen|down)',
-    ],
-    lastIncident: [
-      '[wann war|WHAT_IS|LIST|welcher war] [der|die] (letzte|jüngste|neueste|letzter) INC_ONE',
-      '[wann war|WHAT_IS|LIST|welcher war] [der|die] (letzte|jüngste|neueste|letzter) INC_ONE OF {m}',
-      'wann (war|ist) {m} (zuletzt|das letzte mal|zum letzten mal) WENT',
-      'wann {m} (zuletzt|das letzte mal) WENT (war|ist)',
-      'wann ist {m} ausgefallen',
-    ],
-    wentDown: [
-      '(was|welche THINGS|welcher THINGS) (war|waren) {span} WENT',
-      '(was|welche THINGS|welcher THINGS) {span} WENT (war|waren)',
-      '(was|welche THINGS|welcher THINGS) (ist|sind) {span} ausgefallen',
-      '(war|ist) {span} (etwas|was|irgendwas|ein THINGS) WENT',
-      '(wie viele|wieviele) THINGS (waren|sind) {span} WENT',
-    ],
-    checks: [
-      '[WHAT_IS|LIST] [die] LATEST [{n}] CHECKS OF {m}',
-      '[WHAT_IS|LIST] [die] [{n}] LATEST CHECKS OF {m}',
-      '[LIST|was sind] [die] (checks|prüfungen|prüfergebnisse) OF {m}',
-    ],
-    lastCheck: [
-      'wann wurde {m} (zuletzt|das letzte mal) (geprüft|gecheckt|überprüft)',
-      'wann war (die letzte prüfung|der letzte check) OF {m}',
-      'wann {m} zuletzt (geprüft|gecheckt) wurde',
-    ],
-    checkNow: [
-      '(prüfe|prüf|checke|check|teste|überprüfe) {m} (jetzt|sofort|nochmal|noch einmal|erneut|jetzt nochmal)',
-      '(prüfe|prüf|checke|check|überprüfe) (jetzt|sofort|nochmal|noch einmal|erneut|bitte) {m}',
-      '(prüfe|prüf|checke|überprüfe) (den monitor {m}|{address})',
-      '{m} (jetzt|sofort|nochmal|noch einmal|erneut) (prüfen|checken|testen|überprüfen)',
-    ],
-    alerts: [
-      '(was|welche alarme|welche meldungen|welche alerts) (hört|bekommt|erhält|empfängt) dieser (kanal|channel)',
-      '(was|welche alarme|welche meldungen|welche alerts) dieser (kanal|channel) (hört|bekommt|erhält|empfängt)',
-      '(was|welche alarme|welche meldungen|welche alerts) (hören|bekommen|erhalten) wir HERE',
-      '[LIST|was sind] [die] (alarme|alerts|meldungen) (dieses kanals|in diesem kanal|für diesen kanal)',
-    ],
-    usage: [
-      'wer [hat] [HERE] [{span}] (wie viel|wieviel|am meisten) gefragt',
-      'wer hat {span} HERE (wie viel|wieviel|am meisten) gefragt',
-      'wer (fragt|fragte) (wie viel|wieviel|am meisten) [HERE] [{span}]',
-      'wer (nutzt|benutzt) (askwatch|dich|den bot) (wie viel|am meisten)',
-      '(wie viele|wieviele) tokens (wurden|haben wir) [HERE] [{span}] (verbraucht|benutzt)',
-      '[LIST] [die|der] (nutzung|verbrauch|tokenverbrauch) (dieses kanals|in diesem kanal|hier) [{span}]',
-    ],
-    watch: [
-      '(überwache|überwach|beobachte) {target} [EVERY] [NAMED]',
-      '{target} [EVERY] überwachen',
-      '(lege|leg|erstelle|richte) einen [neuen] monitor für {target} [EVERY] [NAMED] (an|ein)',
-      'erstelle einen [neuen] monitor für {target} [EVERY] [NAMED]',
-      '(prüfe|checke) {target} EVERY [NAMED]',
-    ],
-    pause: ['(pausiere|pausier) {m} [jetzt]', '{m} [jetzt] pausieren', '(halte|halt) {m} an'],
-    resume: [
-      '(setze|setz) {m} [wieder] fort',
-      '{m} [wieder] (fortsetzen|aktivieren)',
-      '(aktiviere|reaktiviere) {m} [wieder]',
-      'nimm {m} wieder auf',
-    ],
-  },
+export const german: Vocabulary = {
+  filler:
+    'insgesamt, der, die, das, den, dem, des, ein, eine*, n, ne, nen, zu, zum, zur, in, im, ins, an, am, auf, aus, bei, beim, mit, für, fürs, über*, uebers, nach, wegen, is, ist, sind, bin, bist, sein, wird, werde*, hat, hab, habe*, hast, habt, gehabt, kann*, könn*, koenn*, soll*, muss*, darf, dürf*, möcht*, moecht*, will, willst, woll*, würd*, wuerd*, wäre, wären, mach*, ich, mir, mich, mein*, wir, uns, unser*, du, dir, dich, dein*, ihr, man, sich, jemand*, können sie, koennen sie, könnten sie, haben sie, wissen sie, da, drauf, dran, hin, so, ob, wenn, dann, dass, denn, aber, doch, nur, eben, mal, ma, bitte, mal schnell, schnell mal, kurz*, dank*, hallo, moin, na, guten morgen, guten tag, guten abend, morgen zusammen, zusammen, askwatch, bot, sag, sage*, sagt, erzähl*, weiß*, wissen, kenn*, seh*, sieht, siehts, schau, schaue*, guck*, gib, geb*, gibt, gibts, es gibt, brauch*, gern*, denk*, glaub*, lass, auch, ganz, wirklich, echt, noch, immer, schon, bereits, wieder, nochmal*, noch einmal, eigentlich, also, ja, nee, nein, entschuldig*, frage, fragen ob, wollte fragen, genau*, info, infos, information*, bescheid, sache, sachen, ding, dinge*, leute*, kunde, kunden, wo, wie, viel*, evtl, bestimmt, irgendwie, irgendwo, irgendwann, gar, dafür, dazu, dabei, scheint, bleibt, kommt, kommen, kam, steht, stehen, liegt, hilf*, sonst, mehr, mehrere*, einige*, gleich, bald, erst, ständig, fast, selbst, name*, unbedingt, dringend, von, vom, durch, pro, dauernd, fuer, ueber, oder, halt, dort, raus, rein, nutzer, ziemlich, anscheinend, sicher, möglich*, wohl, weniger, vg, servus, würden sie, erneut',
+  general:
+    'schreib*, erklär*, übersetz*, definier*, witz*, gedicht*, rezept*, rechne*, hauptstadt, was ist ein, was ist eine, was bedeut*, was heißt, was kostet ein*, wie kann ich, wie kann man, wie komm*, wie macht man, wie geht das, wie funktioniert ein*, unterschied*, wetter, essen, mittagessen, meeting*, termin*, anleitung*, code, sql, python, urlaub*, passwort*, stell dir vor, empfiehl*, empfehl*, wie gehts dir, wie geht es dir, wie läufts bei dir, wer bist du',
+  service:
+    'monitor, monitore, monitoren, monitors, monitoring, überwachung*, überwacht*, dienst, dienste*, service, services, seite, seiten, webseite*, website*, site, sites, system*, server*, host, hosts, endpoint*, endpunkt*, app, apps, anwendung*, infra*, maschine*, target*, umgebung*, url, urls, produkt*',
+  technical:
+    'deploy*, staging, cluster*, datenbank*, database*, db, backup*, sicherung*, cron*, job, jobs, ssl, tls, dns, http, https, tcp, heartbeat*, port, ports, api, apis, schnittstelle*, domain*, netz*, login*, sync*, ping, einloggen',
+  who: 'wer, wen, wem',
+  which:
+    'was, welch*, wer, wen, wem, zeig*, anzeigen, liste, list, auflist*, nenn*, aufzähl*, zähl auf, zähle auf, was geht nicht, was geht alles nicht',
+  why: 'warum, wieso, weshalb, woran, wie kommt*, wie kam*, ursache*, grund, gründe*, auslöser, verursacht*, weil, was ist passiert, was war los, was war da los, was war denn los, was ist schiefgelaufen, was stimmt nicht',
+  when: 'wann, um wie viel uhr, uhrzeit, zeitpunkt, an welchem tag, welcher tag, bis wann, ab wann',
+  duration:
+    'seit wann, wie lang, seit wie lange, gedauert, länge, dauer, dauert, dauerte*, wielange, wieviel zeit',
+  howOften: 'wie oft, wieoft, wie häufig, wie viele male, wie viel mal, häufigkeit',
+  howMany: 'wie viel, wie viele, wie vielen, wieviel*, anzahl, zähl, zähle, menge',
+  all: 'alles, alle, allen, allem, aller, jede, jeder, jedes, jeden, irgendwas, irgendwelche*, irgendein*, etwas, nichts, nix, keins, gesamt*, insgesamt, ganze, komplett*, beide, beiden, unsere monitore, unsere dienste, alles gut, alles klar, alles fit, alle an, alles an, stimmt alles, irgendetwas, überall, keiner, sämtliche*',
+  not: 'nicht, nich, net, nie, niemals, kein, keine, keinen, keinem, ohne, außer, nicht pausier*, nicht lösch*, nicht entfern*, nicht stumm*',
+  except: 'ohne, außer, abgesehen von',
+  it: 'es, er, ihn, ihm, sie, seine*, davon, daran, damit, der da, die da, das da, dieser da, der hier, das hier, die hier, das ding, dasselbe, das wieder, das passiert, ists, war es, wars',
+  also: 'und, was ist mit, und was ist mit, und wie siehts mit, und wie sieht es mit, ebenso, genauso, sowie, dasselbe für, das gleiche für, und wie ist es mit',
+  past: 'war, waren, hatte*, wurde, wurden, worden, gewesen, gab, gabs, gab es, es gab, gegeben, ging, gingen, gings, lief, liefen, fiel, fielen, ist passiert, gelaufen, vorhin, war es, passierte',
+  ok: 'ok, okay, in ordnung, gut, gesund*, läuft, laeuft, laufen, läufts, lief, liefen, gelaufen, geht, gehts, gehen, ging, gings, gingen, funktionier*, tut, tuts, klappt*, stabil*, grün, normal, einwandfrei, fehlerfrei, rund, alles klar, alles gut, alles fit, passt, fit, super, stimmt alles, gruen, funzt, passts',
+  up: 'up, online, erreichbar, verfügbar, verfuegbar, zu erreichen, wieder da, am start, oben, live, zurück, wieder an, alle an, alles an, antwortet, reagiert, erholt, wiederhergestellt, behoben',
+  down: 'betroffen*, down, offline, ausgefallen*, ausfällt, fiel, fielen, fällt, faellt, nicht erreichbar, nicht mehr erreichbar, nicht verfügbar, kaputt*, defekt*, gestört*, fehlgeschlagen*, schlägt fehl, scheitert*, fehler, error*, problem*, tot, weg, gestorben, abgestürzt*, stürzt ab, abgeschmiert*, abgekackt, abgeraucht, crash*, unten, runter, zusammengebrochen, hängt, spinnt, nicht ok, nicht online, nicht in ordnung, nicht da, geht nicht, geht nix, geht gar nicht, gehen nicht, ging nicht, nicht geht, läuft nicht, lief nicht, nicht läuft, funktioniert nicht, nicht funktionier*, funzt nicht, tut nicht, klappt nicht, antwortet nicht, reagiert nicht, keine antwort, rot, brennt*, im eimer, im arsch, schiefgelaufen, schiefgegangen, unerreichbar*, was geht nicht, was geht alles nicht, nicht zu erreichen, verreckt, hängen, spinnen, zickt, streikt, nicht okay, geht nich, geht nichts, läuft nich, gingen nicht, laufen nicht, funktionieren nicht, fehlermeldung*, gescheitert*, umgefallen, abgestuerzt*, ärger',
+  degraded:
+    'degraded, beeinträchtigt*, eingeschränkt*, warnung, warnungen, warning*, gelb*, überlastet',
+  paused:
+    'pausiert*, paused, auf pause, angehalten*, gestoppt*, ausgeschaltet*, abgeschaltet*, deaktiviert*, inaktiv*, in pause',
+  maintenance: 'wartung*, gewartet*, maintenance, geplante arbeit*, geplante wartung*',
+  flapping:
+    'flap*, instabil*, wackel*, hin und her, hoch und runter, auf und ab, up und down, immer wieder down, immer wieder weg, ständig down, ständig weg, dauernd down, fällt immer wieder',
+  status:
+    'status*, lage, überblick*, übersicht*, stand, gesundheit*, zusammenfassung*, bericht*, report*, wie geht, wie geht es, wie gehts, wie läuft, wie läufts, wie lief, wie steht*, wie sieht, wie siehts, wie sieht es, sieht aus, aussieht, wie schaut*, wie ist, wie ist es, wie sind, wie war, wie wars, wie waren, was ist los, ist was los, los, was geht, was macht, wie es aussieht, zustand*, wie läuft es, wie laufen, wie stehen, aussehen, schaut aus, update',
+  incident:
+    'vorfäll*, ausfall, ausfälle*, ausfaelle*, incident*, outage*, unterbrechung*, aussetzer*, panne, passiert*, passieren, was war los, was war da los, was war denn los, gabs was, gabs irgendwas, gab es was, war was, war irgendwas, was ist passiert, schiefgelaufen, schiefgegangen, was ist schiefgelaufen, störung*, stoerung*, vorfaell*, absturz, abstürze*, auffälligkeit*, geschehen, ereignis*, gab es irgendwas',
+  alert: 'alert*, alarm*, benachrichtig*, meldung*, ausgelöst*, feuert, pager*, bereitschaft',
+  uptime:
+    'uptime*, up time, verfügbarkeit*, erreichbarkeit*, zuverlässig*, wie verfügbar, sla, slo, prozent*, verfuegbarkeit*',
+  downtime: 'downtime, down time, ausfallzeit*, ausfalldauer',
+  response:
+    'antwortzeit*, reaktionszeit*, ladezeit*, latenz*, latency, response*, performan*, geschwindigkeit*, schnell*, speed, ms, millisekunde*, durchschnitt*, mittlere*',
+  slow: 'langsam*, lahm*, träge*, lagg*, lag, verzöger*, braucht lange, braucht so lange, nicht schnell, braucht ewig',
+  certificate:
+    'zertifikat*, cert, certs, läuft ab, laufen ab, lief ab, ablauf*, abgelaufen*, gültig*, erneuer*, verlängert, läuft aus, laufen aus, ungültig*',
+  change:
+    'änderung*, statuswechsel*, geändert*, ändert, verändert*, gewechselt, neues, was ist neu, neuigkeit*, news, tut sich, anders, geaendert*, aenderung*',
+  newest:
+    'neueste*, neuste*, jüngste*, hinzugefügt*, hinzugekommen, zuletzt hinzugefügt, angelegt*, erstellt*, eingerichtet*, neue monitore, neue dienste, neu dazu',
+  check:
+    'geprüft*, gecheckt*, überprüft*, getestet*, prüfung*, überprüfung*, checks, ergebnis*, letzter check, letzten check, zuletzt geprüft, zuletzt gecheckt',
+  interval:
+    'interval*, frequenz*, takt, abstand, wie oft geprüft, wie oft gecheckt, wie oft prüfst, wie oft wird geprüft, wie oft checkst',
+  run: 'läuft, laufen, lief, liefen, gelaufen, durchgelaufen, durchlaufen, ausgeführt*, fertig, abgeschlossen*, beendet, durch, durchgekommen, erfolg*, gemeldet, angekommen, gekommen, pünktlich, rechtzeitig, geschafft, lief durch, ging durch, gestartet, geklappt',
+  here: 'hier, kanal, channel, abonnier*, ruhezeit*, erinnerung*, erwähn*',
+  usage:
+    'verbrauch*, token*, budget*, gefragt, fragte*, fragen, nutzt*, benutz*, verwendet*, kosten, kostet*, genutzt, fragt, gekostet',
+  worst:
+    'schlechteste*, schlimmste*, wenigste*, unzuverlässig*, problemkind*, schlecht, sorgenkind*, schlechte',
+  most: 'meiste*, häufigste*, höchste*, top',
+  longest: 'längste*, größte*, schlimmster ausfall, schlimmste störung',
+  compare:
+    'vergleich*, verglichen*, vs, besser*, schlechter, trend*, verbesser*, verschlechter*, als davor, als vorher, woche davor, vorwoche',
+  latest:
+    'zuletzt, letztes mal, letzte mal, letzten mal, neuester vorfall, neueste vorfall, neuesten vorf*',
+  watch:
+    'überwach, überwache, überwachen, ueberwache, beobachte, im auge, hinzufügen, füge, hinzu, anlegen, erstelle, erstellen, richte, einrichten, track*, neuen monitor, beobachten, füg, ueberwachen, ein auge auf',
+  pause:
+    'pausier, pausiere, pausieren, pause, halt an, halte, stoppe, stoppen, deaktiviere, deaktivieren, schalte aus, schalt aus, ausschalten, abschalten, nicht mehr überwachen, nicht mehr prüfen, hör auf, stopp, anhalten',
+  resume:
+    'fortsetz*, fort, setze fort, setz fort, resume, mach weiter, weiter überwachen, wieder überwachen, schalte ein, schalt ein, einschalten, aktiviere, aktivieren, reaktivier*, starte wieder, pause beenden, beende die pause, anschalten, wieder prüfen, weitermachen',
+  snooze:
+    'stumm*, snooze*, mute, ruhe, still, keine alarme, keine alerts, keine benachrichtigung*, nicht benachrichtigen, nicht mehr alarmieren, nicht stören, nerv nicht, hör auf zu alarmieren, leise, nerv, keine meldung*',
+  remove:
+    'lösch*, loesch*, entfern, entferne, entfernen, nimm raus, wirf raus, schmeiß raus, delete, remove',
+  acknowledge:
+    'bestätig, bestätige, bestätigen, bestaetige, quittier*, ack, kümmere mich, kümmer mich, übernehme, übernehmen, bin dran, sind dran, arbeite dran, schau mir das an, habs gesehen, schau mir das an, ich schau, übernehm',
+  test: 'prüf, prüfe, prüfen, pruefe, check, checke, checken, test, teste, testen, überprüf, überprüfe, überprüfen, schau nach, schau mal nach, nachsehen',
+  rename: 'umbenenn*, benenne, ändere den namen, neuen namen, namen ändern, name ändern',
+  set: 'ändere, ändern, setz, setze, setzen, stell, stelle, stellen, erhöhe, senke, reduzier*, verkürze*, schalte, aktualisier*, änder, einstellen, erhöh, senk',
+  every:
+    'alle, jede, jeden, jedes, jeder, aller, je, einmal pro, einmal alle, pro, täglich, stündlich, minütlich, wöchentlich, intervall',
+  as: 'als, namens, genannt, mit namen, unter dem namen, nenne es',
+  now: 'jetzt, nun, grad, grade, gerade, derzeit*, aktuell*, momentan*, moment, zurzeit, sofort, offen*, laufend*, aktive',
+  today: 'heut, heute, heutig*',
+  yesterday: 'gestern, gestrig*',
+  dayBefore: 'vorgestern',
+  night: 'nacht, nachts, nächtlich*',
+  morning: 'morgen, morgens, früh, frueh, vormittag*',
+  afternoon: 'nachmittag*, mittag, mittags',
+  evening: 'abend, abends',
+  weekend: 'wochenend*',
+  tomorrow: 'morgen',
+  next: 'nächst*, naechst*, kommende*, innerhalb',
+  last: 'letzte, letzter, letzten, letztes, letztem, vergangen*, vorige*, vorherig*',
+  this: 'diese, dieser, dieses, diesen, diesem',
+  since: 'seit, seitdem, ab',
+  until: 'bis, bis um, und',
+  between: 'zwischen, von, vom',
+  ago: 'vor, her',
+  at: 'um, gegen, circa, ca, rund um, herum',
+  recently: 'kürzlich, neulich, letztens, letzter zeit, vor kurzem',
+  ever: 'jemals, schon mal, schon einmal, seit beginn, bisher, aller zeiten',
+  oclock: 'uhr',
+  ordinal:
+    'erste* | zweite* | dritte* | vierte* | fünfte* | sechste* | siebte* | achte, achten | neunte* | zehnte*',
+  second: 'sekunde*, sek, sec, secs, s',
+  minute: 'minute, minuten, min, mins, m',
+  hour: 'stunde*, std, h',
+  day: 'tag, tage, tagen, tages, d',
+  week: 'woche, wochen, w, kw',
+  month: 'monat, monate, monaten, monats',
+  year: 'jahr, jahre, jahren, jahres',
+  weekdays:
+    'sonntag* | montag*, mo | dienstag*, di | mittwoch* | donnerstag* | freitag*, fr | samstag*, sonnabend*, sa',
+  months:
+    'januar, jan | februar, feb | märz, maerz | april, apr | mai | juni, jun | juli, jul | august, aug | september, sep, sept | oktober, okt | november, nov | dezember, dez',
+  numbers:
+    '| eins | zwei, zwo | drei, paar, ein paar, n paar | vier | fünf, fuenf | sechs | sieben | acht | neun | zehn | elf | zwölf, zwoelf',
 };

@@ -1,317 +1,125 @@
-import { forAll, type Grammar } from './grammar.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
-const IN_STATE = [
-  '(qué|cuál|cuáles|quién|qué THINGS|cuáles THINGS) (está|están) [NOW] STATE [NOW] [WHY]',
-  '(qué|cuáles) [de] [OUR] THINGS (está|están) [NOW] STATE [NOW] [WHY]',
-  '[está|hay] (algo|alguno|alguna|algún THINGS|alguna THINGS) [NOW] [que esté] STATE [NOW]',
-  '(algo|algún THINGS) está [NOW] STATE [NOW]',
-  'si (algo|algún THINGS|hay algo) [está] STATE',
-  '(cuántos|cuántas) [de] [OUR] [THINGS] (están|hay) [NOW] STATE [NOW]',
-  '[LIST] [todos] [OUR] THINGS [que están] STATE [NOW]',
-  'LIST (todo lo que está|lo que está) STATE',
-];
-
-/** How questions are said in Spanish. */
-export const spanish: Grammar = {
-  language: 'es',
-  macros: {
-    NOW: 'ahora|ahora mismo|actualmente|en este momento|todavía|aún',
-    OUR: 'los|las|el|la|nuestros|nuestras|mis|tus|sus',
-    THINGS: 'monitores|monitor|servicios|servicio|sitios|sitio|páginas|página|sistemas',
-    LIST: 'lista|listar|muestra|muéstrame|enseña|enséñame|dame|enumera',
-    WHY: '[,] [y] (desde cuándo [,] [y] por qué|por qué [,] [y] desde cuándo|desde cuándo|por qué)',
-    DOWN: 'caído|caída|caídos|caídas|fuera de servicio|fuera de línea|inaccesible|inaccesibles|down|offline',
-    STATES:
-      'caído|caída|fuera de servicio|fuera de línea|inaccesible|down|up|offline|online|en línea|activo|activa|disponible|accesible|operativo|operativa|funcionando|pausado|pausada|en pausa|degradado|degradada|en mantenimiento',
-    WELL: 'bien|ok|en orden|en línea|operativo|funcionando|arriba|activos|activo|operativos',
-    ALL: 'todo|todos|todos OUR THINGS|todos THINGS',
-    OF_ALL: 'de todo|de todos [OUR] [THINGS]|general|global|total|en total',
-    OF: 'de|del|de la|de los|de las|para|para la|para el',
-    UPTIME: 'disponibilidad|uptime',
-    INC: 'incidentes|caídas|incidencias|interrupciones',
-    INC_ONE: 'incidente|caída|incidencia|interrupción',
-    A_INC: 'algún INC_ONE|alguna INC_ONE|un INC_ONE|una INC_ONE|INC',
-    LATEST: 'último|última|últimos|últimas|más reciente|más recientes',
-    WHAT_IS:
-      'cuál es|cuál fue|cuál ha sido|cuáles son|cuáles fueron|cómo está|cómo estuvo|cómo es|cómo fue|qué tal',
-    HERE: 'aquí|en este canal|en el canal',
-    WENT: 'caído|caída|caídos|caídas|fuera de servicio|fuera de línea|inaccesible|down|offline',
-    CHECKS: 'comprobaciones|comprobación|verificaciones|verificación|checks|chequeos|resultados',
-    EVERY: 'cada {n} {unit}|cada {unit}',
-    NAMED: '[y] (como|llamado|llamada|con el nombre|con nombre) {name}',
-  },
-  openings: [
-    '(hola|oye|ok|okay|bueno|buenas|buenos días|buenas tardes|perdón|disculpa|por favor|pues)',
-    '(askwatch|@askwatch)',
-    '[me|nos] (puedes|podrías|puede|podría|pueden) [por favor]',
-    '(decirme|decirnos|mostrarme|decir|mostrar|enseñarme|mostrarnos)',
-    '(dime|dinos|muéstrame|muestra|enséñame)',
-    '(quiero|quisiera|me gustaría|necesito|queremos) saber',
-    'sabes',
-    ',',
-    ':',
-    '¿',
-  ],
-  closings: ['(por favor|gracias|muchas gracias|askwatch|porfa)', ',', '.', '!', '?'],
-  polite: 'porfa',
-  aroundNames: 'el la los las nuestro nuestra nuestros nuestras monitor',
-  notInNames:
-    'el la los las un una unos unas lo al y e o u pero si sino cuando donde mientras quien quién qué que cuál cual cómo como cuánto cuánta cuántos cuántas por porque para ' +
-    'a ante bajo con contra de del desde durante en entre excepto excluyendo incluyendo hacia hasta mediante salvo según sin sobre tras ' +
-    'yo me mi nos nosotros tú te ti vosotros usted él ella ellos ellas le les se su sus este esta esto estos estas ese esa eso aquel todo toda todos todas algo alguien alguno algún alguna nada nadie ninguno ningún cada más menos mucho muchos poco otro otra otros otras mismo no ni solo sólo también tampoco muy tan ya aún todavía aquí ahí ' +
-    'es son era eran fue fueron ser está están estaba estaban estuvo estuvieron estar sido estado hay había hubo ha han haber tiene tienen tuvo tenía hace hizo puede pueden ' +
-    'hoy ayer anteayer mañana ahora siempre nunca actualmente pronto luego antes después ' +
-    'día días semana semanas mes meses año años hora horas minuto minutos segundo segundos fin lunes martes miércoles jueves viernes sábado sábados domingo domingos enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre tarde noche último última últimos últimas próximo próxima pasado pasada pasados ' +
-    'mi mis tu tus monitores diario diaria diariamente gracias mejor peor lento lenta rápido rápida promedio general global total disponibilidad estado incidente incidentes caída caídas caído interrupción ' +
-    'escribe explica define describe mejora mejorar aumenta aumentar calcula compara traduce arregla reinicia elimina borra cambia crea',
-  months: [
-    'enero|ene',
-    'febrero|feb',
-    'marzo|mar',
-    'abril|abr',
-    'mayo|may',
-    'junio|jun',
-    'julio|jul',
-    'agosto|ago',
-    'septiembre|setiembre|sep|sept',
-    'octubre|oct',
-    'noviembre|nov',
-    'diciembre|dic',
-  ],
-  weekdays: ['domingo', 'lunes', 'martes', 'miércoles', 'jueves', 'viernes', 'sábado'],
-  dayAndMonth: /^\d{1,2}\/\d{1,2}(?:\/\d{4})?$/,
-  numbers: {
-    ...{ un: 1, una: 1, dos: 2, tres: 3, cuatro: 4, cinco: 5, seis: 6, siete: 7, ocho: 8 },
-    ...{ nueve: 9, diez: 10, once: 11, doce: 12, treinta: 30 },
-  },
-  units: {
-    s: 'segundos|segundo',
-    m: 'minutos|minuto|min',
-    h: 'horas|hora',
-    d: 'días|día',
-    w: 'semanas|semana',
-    month: 'meses|mes',
-  },
-  days: {
-    today: ['hoy'],
-    yesterday: ['ayer'],
-    beforeYesterday: ['(anteayer|antes de ayer|antier)'],
-    date: ['{iso}', '{dm}', '{d} de {month} [[de|del] {year}]'],
-    // Before the shorter one, which it begins or ends with.
-    lastWeekday: ['(pasado {weekday}|{weekday} pasado|último {weekday})'],
-    weekday: ['{weekday}'],
-  },
-  spans: {
-    lastCount: [
-      '[en|durante|de|por] [los|las] (últimos|últimas|pasados|pasadas) {n} {unit}',
-      '[en|durante] [los|las] {n} (últimos|últimas) {unit}',
-    ],
-    lastOne: ['[en|durante|de] [la|el] (última|último) {unit}'],
-    thisWeek: ['[en|durante] esta semana'],
-    lastWeek: ['[en|durante|de] la semana (pasada|anterior)'],
-    thisMonth: ['[en|durante] este mes'],
-    lastMonth: ['[en|durante|del] [el] mes (pasado|anterior)'],
-    on: ['[el|del|de|para] [día] {day}'],
-    since: ['desde [el] [día] {day}'],
-    sinceTime: ['desde las {time} utc'],
-    between: [
-      '(entre [el] {day} y [el] {day2}|(desde|de) [el] {day} (hasta|a|al) [el] {day2}|del {day} al {day2})',
-      '(entre [el] {d} y [el] {day2}|(desde|de) [el] {d} (hasta|a|al) [el] {day2}|del {d} al {day2})',
-    ],
-  },
-  questions: {
-    overview: [
-      '(está|están|va|funciona|funcionan) ALL [NOW] [WELL] [NOW]',
-      'ALL (está|están|va|funciona) [NOW] WELL',
-      // Not “¿todo bien?”, by which people ask how one is.
-      'ALL (en línea|operativo|funcionando|ok)',
-      'si ALL (está|funciona|va) [WELL]',
-      '[WHAT_IS] (el|nuestro) estado [actual] [OF_ALL] [NOW]',
-      '(estado general|estado actual|resumen)',
-      '(qué|qué THINGS) no (está|están|funciona|funcionan) [NOW] [bien|en línea]',
-    ],
-    down: [
-      ...forAll(IN_STATE, ['DOWN']),
-      'hay [NOW] [algún|alguna|algunos|algunas] (INC|INC_ONE|problemas) (en curso|activos|activas|abiertos|abiertas|ahora|ahora mismo|en este momento)',
-    ],
-    up: [
-      '(qué|cuáles) THINGS están [NOW] (activos|en línea|operativos|online|up) [NOW]',
-      'cuántos [THINGS] están [NOW] (activos|en línea|operativos|online|up) [NOW]',
-    ],
-    degraded: forAll(IN_STATE, ['(degradado|degradada|degradados|degradadas)']),
-    paused: forAll(IN_STATE, ['(pausado|pausada|pausados|pausadas|en pausa)']),
-    maintenance: forAll(IN_STATE, ['en mantenimiento']),
-    flapping: forAll(IN_STATE, ['(inestable|inestables|flapping)']),
-    count: [
-      'cuántos monitores [hay|tenemos|tienes|existen] [NOW|en total]',
-      '(cuántos|cuántas) THINGS (vigilamos|vigilas|se vigilan|monitoreamos|monitoreas|monitorizamos) [NOW|en total]',
-      '[WHAT_IS] [el] número [total] de monitores',
-    ],
-    countOfType: ['cuántos (monitores|checks) [de tipo] {type} [hay|tenemos]'],
-    list: [
-      'LIST [todos] [los|nuestros] monitores',
-      '(qué|cuáles) monitores (hay|tenemos|tienes|existen)',
-      '(qué|qué THINGS) (vigilas|vigilamos|monitoreas|monitoreamos|monitorizamos|se vigila|se vigilan) [NOW]',
-      'todos los monitores',
-    ],
-    slowest: [
-      '(qué|cuál|cuáles) (es|son) [NOW] [el|la|los|las] [{n}] THINGS más (lento|lenta|lentos|lentas) [NOW]',
-      '(qué|cuál|cuáles) THINGS (es|son) [NOW] [el|la|los|las] más (lento|lenta|lentos|lentas) [NOW]',
-      '[LIST] [el|la|los|las] [{n}] THINGS más (lento|lenta|lentos|lentas)',
-    ],
-    newest: [
-      '(qué|cuál|cuáles) (es|son) [el|la|los|las] THINGS más (nuevo|nueva|nuevos|nuevas|reciente|recientes)',
-      '(qué|cuál|cuáles) THINGS (es|son) [el|la|los|las] más (nuevo|nueva|nuevos|nuevas|reciente|recientes)',
-      '[LIST] [el|la|los|las] THINGS más (nuevo|nueva|nuevos|nuevas|reciente|recientes)',
-    ],
-    changes: [
-      '(qué|qué THINGS) [ha|han] (cambiado|cambió) (últimamente|recientemente|por última vez|hace poco)',
-      '[WHAT_IS|LIST] [los|las|el] (últimos cambios|cambios recientes|últimos cambios de estado|último cambio)',
-    ],
-    status: [
-      '[WHAT_IS|LIST] [el] estado [actual] OF {m} [NOW]',
-      'está {m} [NOW] STATES [NOW] [WHY]',
-      'está [NOW] STATES {m} [NOW]',
-      '{m} está [NOW] STATES [NOW]',
-      'si {m} está [NOW] STATES',
-      'si está STATES {m}',
-      'funciona {m} [NOW]',
-      'por qué está {m} [NOW] STATES [NOW]',
-      'por qué está [NOW] STATES {m}',
-      'por qué {m} está [NOW] STATES',
-      'por qué no funciona {m}',
-      'desde cuándo está {m} [NOW] STATES [[,] y por qué]',
-      'desde cuándo está [NOW] STATES {m} [[,] y por qué]',
-      'por qué y desde cuándo está [NOW] STATES {m}',
-      'desde cuándo {m} está STATES',
-      'cuánto tiempo lleva {m} STATES',
-      'cuánto tiempo lleva STATES {m}',
-      'cuánto [tiempo] hace que {m} está STATES',
-      'cuánto [tiempo] hace que está STATES {m}',
-    ],
-    flaps: ['está {m} [NOW] (inestable|flapping)'],
-    certificate: [
-      '(cuándo|hasta cuándo) (caduca|vence|expira|vale|es válido) el certificado [tls|ssl] OF {m}',
-      'cuándo (caduca|vence|expira) el certificado [tls|ssl] OF {m}',
-    ],
-    interval: [
-      '(cada cuánto|con qué frecuencia) se (comprueba|verifica|revisa|chequea) {m}',
-      '(cada cuánto|con qué frecuencia) (compruebas|verificas|revisas) {m}',
-    ],
-    uptime: [
-      '[WHAT_IS|LIST] [la|el] UPTIME OF {m} [{span}]',
-      '(qué|cuánta) UPTIME (tuvo|tiene|ha tenido) {m} [{span}]',
-      '(qué|cuánta) UPTIME tuvo {span} {m}',
-      '[WHAT_IS|LIST] [la|el] UPTIME {span} OF {m}',
-      'UPTIME {m} {span}',
-    ],
-    uptimeOfAll: [
-      '[WHAT_IS|LIST] (la|nuestra|el) UPTIME [OF_ALL] [{span}]',
-      '[WHAT_IS|LIST] [la|nuestra|el] UPTIME OF_ALL [{span}]',
-      'UPTIME [{span}]',
-    ],
-    worstUptime: [
-      '(qué|cuál|cuáles) THINGS (tiene|tuvo|tienen|tuvieron) [la] (peor|menor) UPTIME [{span}]',
-      '[WHAT_IS|LIST] [la] (peor|menor) UPTIME [{span}]',
-    ],
-    downtime: [
-      'cuánto [tiempo] (estuvo|ha estado) {m} WENT {span}',
-      'cuánto [tiempo] (estuvo|ha estado) WENT {m} {span}',
-      '[WHAT_IS] [el] tiempo de (inactividad|caída) OF {m} [{span}]',
-    ],
-    responseTime: [
-      '[WHAT_IS|LIST] [el|la] (tiempo de respuesta|tiempos de respuesta|latencia) [medio|media|promedio] OF {m} [{span}]',
-      '[WHAT_IS|LIST] [el|los] (tiempos de respuesta) OF {m} [{span}]',
-    ],
-    incidents: [
-      '[WHAT_IS|LIST] (los|las|todos los|todas las|nuestros|nuestras) INC [{span}]',
-      '[LIST] INC [{span}]',
-      '[WHAT_IS|LIST] [los|las] INC OF {m} [{span}]',
-      '(qué|cuáles) INC (hubo|ha habido|tuvimos|hay) [{span}]',
-      '(qué|cuáles) INC (tuvo|ha tenido|tiene) {m} [{span}]',
-      '(hubo|ha habido|tuvimos) A_INC [{span}]',
-      '(hubo|ha habido) A_INC OF {m} [{span}]',
-      '(tuvo|ha tenido) {m} A_INC [{span}]',
-      '(estuvo|ha estado) {m} WENT [{span}]',
-      '(estuvo|ha estado) WENT {m} [{span}]',
-      '{m} estuvo WENT {span}',
-      'se cayó {m} [{span}]',
-      'cuándo estuvo {m} WENT {span}',
-      'cuándo estuvo WENT {m} {span}',
-      'por qué (estuvo {m} WENT|estuvo WENT {m}) [{span}]',
-      'por qué se cayó {m} [{span}]',
-    ],
-    incidentCount: [
-      '(cuántos|cuántas) INC (hubo|ha habido|tuvimos|hay) [{span}]',
-      '(cuántos|cuántas) INC [{span}]',
-      '(cuántos|cuántas) INC (tuvo|ha tenido|tiene) {m} [{span}]',
-      '(cuántos|cuántas) INC (hubo|ha habido) (OF|en) {m} [{span}]',
-      'cuántas veces (se cayó|se ha caído) {m} [{span}]',
-      'cuántas veces estuvo (caído|caída) {m} [{span}]',
-    ],
-    longest: [
-      '[WHAT_IS|LIST|cuánto duró] [el|la] INC_ONE (más largo|más larga|que más duró) [{span}]',
-      '[WHAT_IS|LIST|cuánto duró] [el|la] INC_ONE (más largo|más larga|que más duró) OF {m} [{span}]',
-      '(qué|cuál) INC_ONE (fue|ha sido) (el|la) más (largo|larga) [{span}]',
-      'qué INC_ONE duró más [{span}]',
-    ],
-    worst: [
-      '(qué|cuál|cuáles) THINGS (fue|fueron|es) (el|la|los) peor [{span}]',
-      '(qué|cuál|cuáles) THINGS (tuvo|tiene) más tiempo (caído|de inactividad|de caída) [{span}]',
-      '(qué|cuál) THINGS estuvo más tiempo (caído|caída) [{span}]',
-      '[WHAT_IS|LIST] [el|la] peor THINGS [{span}]',
-    ],
-    mostIncidents: [
-      '(qué|cuál|cuáles) THINGS (tuvo|tiene|tuvieron) más INC [{span}]',
-      '(qué|cuál) THINGS se cayó más veces [{span}]',
-    ],
-    lastIncident: [
-      '[WHAT_IS|LIST|cuándo fue] [el|la] (último|última) INC_ONE',
-      '[WHAT_IS|LIST|cuándo fue] [el|la] (último|última) INC_ONE OF {m}',
-      'cuándo (se cayó|estuvo caído|estuvo caída) {m} por última vez',
-      'cuándo fue la última vez que se cayó {m}',
-      'cuándo fue la última vez que {m} (se cayó|estuvo caído|estuvo caída)',
-      'cuándo se cayó {m}',
-    ],
-    wentDown: [
-      '(qué|qué THINGS) (estuvo|estuvieron) WENT {span}',
-      '(qué|qué THINGS) se (cayó|cayeron) [{span}]',
-      '(estuvo|hubo) algo WENT {span}',
-      'se cayó algo [{span}]',
-      '(cuántos|cuántas) THINGS (estuvieron WENT|se cayeron) {span}',
-    ],
-    checks: [
-      '[WHAT_IS|LIST] [las|los|la] LATEST [{n}] CHECKS OF {m}',
-      '[WHAT_IS|LIST] [las|los] [{n}] LATEST CHECKS OF {m}',
-      '[WHAT_IS|LIST] [las|los] CHECKS OF {m}',
-    ],
-    lastCheck: [
-      'cuándo se (comprobó|verificó|revisó) {m} por última vez',
-      'cuándo fue la última (comprobación|verificación) OF {m}',
-    ],
-    checkNow: [
-      '(comprueba|verifica|revisa|chequea) {m} (ahora|ahora mismo|otra vez|de nuevo|ya)',
-      '(comprobar|verificar|revisar) {m} (ahora|ahora mismo|otra vez|de nuevo)',
-      '(comprueba|verifica|revisa|chequea) (el monitor {m}|{address})',
-    ],
-    alerts: [
-      '(qué|qué alertas|qué avisos) (oye|escucha|recibe) este canal',
-      '(qué|qué alertas|qué avisos) este canal (oye|escucha|recibe)',
-      '(qué|qué alertas|qué avisos) (oímos|recibimos|llegan) HERE',
-      '[WHAT_IS|LIST] [las|los] (alertas|avisos) (de|en|para) este canal',
-    ],
-    usage: [
-      'quién (preguntó|pregunta|ha preguntado) (cuánto|más) [HERE] [{span}]',
-      'quién (usa|usó|ha usado) (askwatch|el bot) (cuánto|más) [HERE] [{span}]',
-      'cuántos tokens (se usaron|se han usado|usamos|se gastaron) [HERE] [{span}]',
-      '[LIST] [el] uso (de este canal|en este canal) [{span}]',
-    ],
-    watch: [
-      '(vigila|vigilar|monitorea|monitoriza) {target} [EVERY] [NAMED]',
-      '(crea|añade|agrega) un [nuevo] monitor para {target} [EVERY] [NAMED]',
-      '(comprueba|revisa) {target} EVERY [NAMED]',
-    ],
-    pause: ['(pausa|pausar) {m} [ahora]', '(pon|poner) {m} en pausa', '(pon|poner) en pausa {m}'],
-    resume: ['(reanuda|reanudar|reactiva|reactivar|retoma) {m} [ahora]'],
-  },
+export const spanish: Vocabulary = {
+  filler:
+    'en total, recibe, recibimos, recibo, la, los, las, un, una, unos, unas, en, con, para, por, dentro, es, son, eres, ser, sea, están, estoy, estamos, estar, hay, haya, he, has, ha, han, hemos, haber, tengo, tiene*, tener, tenga, pued*, podemos, poder, debe*, quier*, necesit*, me gustaría, haz, hacer, da, dar, dame, di, dime, decir*, dice, ver, veo, ve, mira, mirar, sabe*, sé, yo, vos, usted*, nosotros, me, te, nos, os, mi, mis, tu, tus, nuestr*, alguien, si, o, u, pero, pues, entonces, así, dónde, es que, ya que, hay que, muy, mucho*, mucha*, poco, solo, solamente, también, aún, todavía, ya, siempre, otra, otro, otras, otros, de nuevo, mismo, misma, tal, hola, hola que tal, buenas, buenos días, buen día, buenas tardes, buenas noches, bueno, buen, oye, oiga, che, gracias, porfa*, favor, perdón, perdona, dale, gente, cliente*, usuario*, askwatch, bot, pregunta, duda, consulta, cosa, cosas, vez, detalle*, info, información, exact*, justo, a ver, al menos, sigue*, parece*, ayuda*, por cierto, respecto a, durante, ahí, no más, le, les, nombre, digo, pauses, silencies, borres, elimines, quites, de, del, el, al, a, como, está, esté, creo, decime, cuéntame, sobre, quisiera, tengo que, tiene que, tienes que, tenemos, antes, después, luego, claro, vale, bastante, casi, tan, tanto, creo que, parece que, para que, mientras, danos, dinos, quizás, vemos, saludos, urgente, tema, según, queremos, podrí*, programad*',
+  general:
+    'escrib*, explic*, traduc*, define, definir, resume, chiste*, receta*, calcula*, capital de, qué es un, qué es una, qué signific*, cómo hago, cómo se hace, cómo puedo, cómo se puede, cómo funciona un*, cómo llego, cómo se llega, cuánto cuesta un*, cuánto tarda un*, significa*, comida, película*, reunión*, tutorial*, código, sql, python, vacaciones, contraseña*, recomiend*, cómo estás, cómo te va, quién eres, inventa*',
+  service:
+    'monitor, monitores, monitoreo*, monitorea*, monitoriz*, servicio, servicios, services, sitio, sitios, web, página*, sistema*, servidor*, server, servers, máquina*, host, hosts, endpoint*, app, apps, aplicación*, infra*, prod, producción, url, urls, producto*, plataforma*, portales, dirección, service, vigilamos, vigilas, webs',
+  technical:
+    'deploy*, staging, cluster*, base de datos, db, database*, backup*, respaldo*, copia de seguridad, cron*, job, jobs, tarea*, ssl, tls, dns, http, https, tcp, heartbeat*, puerto*, ping*, api, apis, login*, sync*, sincroniz*, copia, proceso*, keyword, red, inicio de sesión',
+  who: 'quién, quiénes',
+  which: 'qué, cuál, cuáles, quién, quiénes, lo que, el que, lista*, muestr*, mostrar*, enséña*',
+  why: 'por qué, porque, por q, pq, xq, causa*, causó, motivo*, razón, a qué se debe, se debe, se debió, q pasó, qué pasó, qué ha pasado, qué le pasó, qué pasa con, qué pasó con, qué ocurrió, qué falló, qué está mal, origen, culpa*, porq, qué le pasa, qué salió mal, qué sucedió, a qué se debió, qué anda mal, cómo es que',
+  when: 'cuándo, a qué hora, qué hora, qué día, qué fecha, en qué momento, hasta cuándo',
+  duration:
+    'desde cuándo, desde hace cuánto, hace cuánto, cuánto hace, cuánto tiempo, cuánto lleva, cuánto duró, cuánto dura, cuánto tardó, duración*, duró, dura, lleva, llevan, cuánto llevan, hace cuánto tiempo, duraron, cuánto duraron, mucho tiempo',
+  howOften: 'cuántas veces, cada cuánto, con qué frecuencia, qué tan seguido, veces, seguido',
+  howMany: 'cuánto, cuántos, cuántas, cuánta, número de, cantidad*, cuenta, contar, total de',
+  all: 'todo*, toda, todas, algo, algun*, nada, ningun*, cualquier*, cada uno, cada monitor, general, global*, total, ambos, ambas, nuestros monitores, nuestros servicios, demás',
+  not: 'no, ni, nunca, tampoco, sin, excepto, salvo, aparte de, menos el, menos la, no pausar, no borrar',
+  except: 'sin, excepto, salvo, menos',
+  it: 'lo, eso, ese, esa, esto, él, ella, ellos, ellas, aquel, su, sus, esos, esas, dicho',
+  also: 'y, e, además, qué hay de, y qué tal, y qué pasa con, y cómo está, lo mismo para',
+  past: 'estuv*, estaba*, fue, fueron, era, eran, hubo, había*, tuvo, tenía*, hizo, ha estado, ha habido, ha sido, pasó, pasaron, ha pasado, ocurrió, ocurrieron, iba, iban, anduv*, se cayó, se cayeron, cayó, cayeron, falló, fallaron, funcionó, funcionaron, corrió, han estado, hemos tenido, tuvieron, tuvimos',
+  ok: 'ok, okay, bien, funciona*, funcionó, funcione*, anda, andan, andando, andaba*, va, van, iba, marcha*, en orden, estable*, normal*, verde*, correct*, perfect*, sin problemas, sin errores, sin caídas, trabaja*, corriendo, sirve, vivo, operativ*, jala, jalan, sin problema, tranquilo, sin incidentes',
+  up: 'up, online, en línea, arriba, levantad*, levantó, en pie, disponible*, accesible*, activo, activos, operativ*, responde, responden, recuper*, resuelto, de vuelta, volvió, volvieron, encendid*, live, ha vuelto, restablec*, arreglad*, solucionad*, activa, respondiendo',
+  down: 'down, offline, caído, caída, caídos, caídas, cayó, cayeron, cae, caen, cayendo, caer, se cayó, se cayeron, se fue, roto, rota, rotos, rotas, rompió, rompe, falla, fallan, falló, fallaron, falland*, fallid*, fallos, fallas, error, errores, problem*, fuera de servicio, fuera de línea, fuera, sin servicio, sin respuesta, no disponible, no funciona, no funcionan, no funcionó, no está funcionando, no responde, no anda, no va, no carga, no sirve, no está bien, no está arriba, mal, anda mal, va mal, rojo, crash*, petó, colgad*, colgó, cuelga, inaccesible*, muert*, murió, no responden, no contesta, no carga, no abre, no jala, no está disponible, no están bien, no están funcionando, se nos cayó, desconectad*, averiad*, roja, no va bien, no disponibles, fallado',
+  degraded: 'degradad*, degraded, warning*, parcial*, afectad*, amarill*',
+  paused:
+    'pausad*, paused, en pausa, deshabilitad*, desactivad*, detenid*, parado, parada, inactiv*, apagad*, suspendid*, parados',
+  maintenance: 'mantenimiento*, maintenance, trabajo programado',
+  flapping:
+    'flap*, inestab*, intermiten*, va y viene, sube y baja, a cada rato, se cae a cada rato, se cae todo el tiempo, a ratos',
+  status:
+    'estado, estados, status, resum*, situación, salud, informe*, reporte*, cómo está, cómo están, cómo va, cómo van, cómo va todo, cómo anda, cómo andan, cómo sigue*, cómo estuv*, cómo estamos, cómo se encuentra*, cómo fue*, qué tal, qué tal está, qué tal va, qué pasa, qué está pasando, qué pasa con, qué onda, estado actual, panorama, balance, cómo vamos, cómo andamos, cómo nos va, cómo han estado, cómo estaba*, cómo ha estado',
+  incident:
+    'incident*, incidencia*, caída, caídas, interrupción*, corte, avería, outage*, fallos, fallas, pasó, pasaron, pasar, pasado algo, ha pasado, ocurrió, ocurrido, sucedió, q pasó, qué pasó, qué ha pasado, qué ocurrió, salió mal, apagón, apagones, evento*, cortes, averías, ocurrieron, sucedieron, qué le pasó, han pasado, qué sucedió, qué salió mal',
+  alert:
+    'alert*, alarma*, aviso*, avisa*, notific*, disparó, saltó, sonó, dispara*, suena*, pager*, saltaron',
+  uptime:
+    'uptime*, up time, disponibilidad*, tiempo activo, sla, slo, porcentaje*, fiab*, confiab*, qué tan disponible, tiempo de actividad',
+  downtime:
+    'downtime, down time, tiempo caído, tiempo de caída, tiempo de inactividad, inactividad, tiempo fuera, indisponibilidad',
+  response:
+    'tiempo de respuesta, latencia*, latency, respuesta*, response time*, velocidad*, performance, ms, milisegundo*, promedio*, media, tarda*, tardó, respondió, rápido, rápida, tiempos de respuesta, contesta, demora*, rendimiento*, tiempo de carga',
+  slow: 'lent*, tarda mucho, lag, laggy, no va rápido, slow, pesado, retras*, tarda demasiado',
+  certificate:
+    'certificado*, cert, certs, caduc*, vence*, venció, vencido*, vencimiento*, expir*, renov*, renueva*, vigente*, válido*',
+  change:
+    'cambió, cambiaron, cambios, cambio de estado, cambios de estado, novedad*, qué hay de nuevo, algo nuevo, noticias, distint*, modificad*, cambiado',
+  newest:
+    'más nuevo, último monitor, añadid*, añadió, agregado*, agregó, creado*, nuevo, nuevos, nueva, nuevas',
+  check:
+    'comprobad*, comprobó, comprobacion*, verificad*, verificó, verificacion*, revisad*, revisó, revisión, chequead*, checks, resultado*, historial, último check, pruebas',
+  interval:
+    'interval*, frecuencia*, cada cuánto se revisa, con qué frecuencia se revisa, cada cuánto revisas',
+  run: 'ejecut*, corre, corren, corrió, corriendo, terminó, termina*, acabó, completó, completa*, éxito, se hizo, hecho, a tiempo, llegó, entró, salió, funcionó',
+  here: 'aquí, este canal, canal, channel, suscri*, recordatorio*, recuérda*, nos llega, mención*',
+  usage:
+    'uso, consumo*, token*, presupuesto*, más preguntas, preguntó, preguntas, usa, usan, utiliza*, gast*, costo*, coste*, cuesta, preguntan, usaron',
+  worst:
+    'peor*, menor, menos disponible*, menos fiable*, menos estable*, más inestable*, más problemas, malo, mala, más bajo, mínim*, menos confiable*',
+  most: 'más, mayor, top, el que más, más veces',
+  longest:
+    'más largo, más larga, que más duró, más duró, duró más, mayor duración, más tiempo, peor caída, peor incidente, mayor caída, peor corte, más largos',
+  compare:
+    'compar*, versus, vs, mejor*, peor que, empeor*, tendencia*, que antes, que la anterior, que la semana anterior, que la semana pasada, frente a, con la semana anterior',
+  latest:
+    'última vez, último incidente, últimos incidentes, última caída, último fallo, última alerta, más reciente*, latest, último corte, último error, último problema, última alarma, última incidencia',
+  watch:
+    'vigila, vigilar, vigílame, monitorea, monitorear, monitoriza, monitorizar, supervisa, añade, añadir, añádeme, agrega, agregar, agrégame, échale un ojo, da de alta, crea, observa',
+  pause:
+    'pausa, pause, que pauses, pon en pausa, detén, suspende, desactiva, desactivar, deshabilita, apaga, deja de vigilar, deja de monitorear, poner en pausa, ponlo en pausa, detener, suspender, apagar, deja de revisar, deja de comprobar, no vigiles',
+  resume:
+    'reanud*, reactiva, reactivar, retoma, activa, activar, habilita, enciende, continúa, quita la pausa, saca de pausa, despausa*, vuelve a vigilar, quitar la pausa, sacar de pausa, habilitar, encender, vuelve a activar',
+  snooze:
+    'silencia*, silencio, que silencies, calla*, mute, snooze*, no avises, no me avises, sin alertas, no molest*, deja de avisar, deja de alertar, mutea*, no nos avises, sin avisos, deja de molestar',
+  remove:
+    'elimina*, que elimines, borra, que borres, quita, quitar, saca, da de baja, quítalo, retira, sacar, dale de baja',
+  acknowledge:
+    'reconoce, reconocido, confirma, confirmo, ack, estoy en ello, estoy con eso, estamos en ello, me encargo, me ocupo, lo tomo, lo estoy viendo, estoy viendo, estoy investigando, confirmar, reconocer, estoy en eso, lo miro, nos encargamos',
+  test: 'comprueba, comprobar, prueba, probar, verifica, verificar, revisa, revisar, chequea, chequear, checa, échale un vistazo, echa un vistazo, vuelve a probar, vuelve a comprobar, testea',
+  rename:
+    'renombra, renombrar, cambia el nombre, cambiar el nombre, cámbiale el nombre, ponle el nombre, cambia de nombre, nuevo nombre',
+  set: 'cambia, cambiar, pon, poner, ponle, ajusta, modifica, sube, subir, baja, bajar, aumenta, reduce, cámbialo, ponlo, ajustar, configura, actualiza',
+  every: 'cada, una vez por, una vez al, una vez a la, todos los, todas las, diariamente',
+  as: 'como, llamado, con el nombre, que se llame, se llame',
+  now: 'ahora, ahorita, actual*, en curso, activo, activos, de momento, por el momento, abierto, abiertos, este momento',
+  today: 'hoy, hoy día',
+  yesterday: 'ayer',
+  dayBefore: 'anteayer, antier, antes de ayer, antes de anoche, anteanoche',
+  night: 'noche, anoche, de noche, nocturn*, madrugada, de madrugada, anteanoche, antes de anoche',
+  morning: 'mañana, por la mañana, en la mañana, de la mañana, temprano',
+  afternoon: 'tarde, de la tarde, mediodía, al mediodía',
+  evening: 'anochecer',
+  weekend: 'fin de semana, fines de semana, finde, findes',
+  tomorrow: 'mañana',
+  next: 'próxim*, siguiente*, dentro de',
+  last: 'último, última, últimos, últimas, pasado, pasada, pasados, pasadas, anterior*, previo',
+  this: 'este, esta, estos, estas',
+  since: 'desde, a partir de, a partir del',
+  until: 'hasta, a, al, a las, y',
+  between: 'entre, de, del',
+  ago: 'hace, atrás',
+  at: 'a las, a eso de las, sobre las',
+  recently: 'recientemente, últimamente, hace poco, hace un rato, reciente, estos días, recién',
+  ever: 'alguna vez, hasta ahora, hasta la fecha, históric*, desde el principio, jamás',
+  oclock: 'en punto, hs',
+  ordinal:
+    'primero, primer, primera | segundo, segunda | tercero, tercer, tercera | cuarto, cuarta | quint* | sexto, sexta | séptim* | octavo, octava | novena, noveno | décimo, décima',
+  second: 'segundo, segundos, seg, s',
+  minute: 'minuto, minutos, minutito*, min, mins, m',
+  hour: 'hora, horas, hrs, hr, hs, h',
+  day: 'día, días, diari*, d',
+  week: 'semana*, sem',
+  month: 'mes, meses, mensual*',
+  year: 'año, años, anual*',
+  weekdays:
+    'domingo*, dom | lunes, lun | martes | miércoles, mié | jueves, jue | viernes, vie | sábado*, sáb',
+  months:
+    'enero, ene | febrero, feb | marzo | abril, abr | mayo | junio, jun | julio, jul | agosto, ago | septiembre, setiembre, sept, sep | octubre, oct | noviembre, nov | diciembre, dic',
+  numbers:
+    '| uno | dos, par, un par, un par de | tres, unos pocos, unas pocas, unos cuantos, unas cuantas | cuatro | cinco | seis | siete | ocho | nueve | diez | once | doce',
 };

@@ -1,0 +1,226 @@
+import { CheckType } from '../../contracts/monitoring.ts';
+import { type Concept, listOf } from './languages/vocabulary.ts';
+import { type FoundNames, findNames, type NamedSubject, type NameIndex, stem } from './names.ts';
+import { type ChangeRequest, requestIn } from './requests.ts';
+import { aheadIn, type Span, spanIn } from './spans.ts';
+import {
+  addressIn,
+  folded,
+  MAX_CHARACTERS,
+  numberOf,
+  type Term,
+  termsIn,
+  type Word,
+  wordsIn,
+} from './words.ts';
+
+/** Everything that was found in a question. */
+export interface ParsedQuestion {
+  subjects: readonly NamedSubject[];
+  /** Subjects that match a name equally well, to ask which. */
+  choices: readonly NamedSubject[];
+  /** A part of names that many monitors have, or a type of check: “the Payments monitors”. */
+  group?: string;
+  span?: Span;
+  concepts: ReadonlySet<Concept>;
+  request?: ChangeRequest;
+  /** Length of a list: “the 5 slowest”. */
+  count?: number;
+  aheadMs?: number;
+  /** A type of check, in small letters. */
+  type?: string;
+  /** A place in a list of choices, from 1. */
+  picked?: number;
+  /** Meanings of the first word that tells something. */
+  lead: readonly Concept[];
+  /** Words that mean nothing here. */
+  unknown: readonly string[];
+  words: readonly Word[];
+}
+
+export interface FindContext {
+  index: NameIndex;
+  nowMs: number;
+  /** IANA name of the channel's time zone. */
+  zone: string;
+}
+
+/** Concepts that are a subject or a state on their own. */
+export const TOPICS = listOf(
+  'ok up down degraded paused maintenance flapping status incident alert uptime downtime response slow certificate change newest check interval run usage longest latest',
+);
+
+/** True if any of the concepts was found. */
+export const has = ({ concepts }: Pick<ParsedQuestion, 'concepts'>, ...some: readonly Concept[]) =>
+  some.some((one) => concepts.has(one));
+
+const TYPES: ReadonlySet<string> = new Set(CheckType.options.map((type) => type.toLowerCase()));
+
+/** Finds names, a time, topics and a request in a question; all other words are ignored. Pure. */
+export function findIn(text: string, { index, nowMs, zone }: FindContext): ParsedQuestion {
+  const question = text.slice(0, MAX_CHARACTERS);
+  const words = wordsIn(question);
+  const names = findNames(words, index);
+  const terms = withoutLead(termsIn(words, (at) => names.taken.has(at)));
+  const clock = { nowMs, zone };
+  const request = requestIn(question, { words, terms, isNamed: names.taken.size > 0, clock });
+  if (request?.nameAt !== undefined) {
+    const { choices, subjects } = findNames(wordsIn(question.slice(0, request.nameAt)), index);
+    names.choices = choices;
+    names.subjects = subjects;
+  }
+  const address = words.find(({ text }) => addressIn(text) !== undefined);
+  const isUnnamed = names.taken.size === 0 && request === undefined;
+  return {
+    ...(address && isUnnamed
+      ? { subjects: [], choices: [], group: addressIn(address.text) }
+      : groupOf(names, { words, terms, index })),
+    span: spanIn(terms, words, clock),
+    aheadMs: aheadIn(terms, words),
+    concepts: new Set(terms.flatMap((term) => term.concepts)),
+    request,
+    count: countIn(terms, words),
+    type: words.map((word) => stem(word.text)).find((one) => TYPES.has(one)),
+    picked: terms.find(({ concepts }) => concepts.includes('ordinal'))?.group,
+    lead: terms.find(({ concepts }) => !concepts.includes('filler'))?.concepts ?? [],
+    unknown: terms
+      .filter(({ concepts }) => concepts.length === 0)
+      .map(({ from }) => words[from]?.text ?? '')
+      .filter((text) => !/^\d/.test(text) && addressIn(text) === undefined),
+    words,
+  };
+}
+
+const MAX_FEW = 3;
+
+const OF_MANY = listOf('all which');
+
+/** “Ok” and “well” at the beginning say nothing. */
+function withoutLead([first, ...others]: Term[]): Term[] {
+  if (!first) return [];
+  const isLead =
+    first.from === 0 && first.concepts.includes('ok') && !first.concepts.includes('run');
+  return isLead ? others : [first, ...others];
+}
+
+/** A name before a noun in the plural means all monitors that have it, as does a technical word of many names. */
+function groupOf(
+  { subjects, choices, taken }: FoundNames,
+  question: { words: readonly Word[]; terms: readonly Term[]; index: NameIndex },
+): Pick<ParsedQuestion, 'subjects' | 'choices' | 'group'> {
+  const { words, terms, index } = question;
+  const single = (at: number) => stem(words[at]?.text ?? '');
+  const isPlural = ({ from, concepts }: Term) =>
+    concepts.includes('service') && words[from]?.text.endsWith('s');
+  const plural = terms.find((term) => isPlural(term) && taken.has(term.from - 1));
+  if (plural && subjects.length + choices.length > 0) {
+    let start = plural.from - 1;
+    while (taken.has(start - 1)) start -= 1;
+    const named = words
+      .slice(start, plural.from)
+      .map(({ text }) => text)
+      .join(' ');
+    const isInName = [...subjects, ...choices].some(({ name }) => folded(name).includes(named));
+    return { subjects: [], choices: [], group: isInName ? named : named.replace(/s$/, '') };
+  }
+  const isOfMany = terms.some(
+    (term) => isPlural(term) || term.concepts.some((one) => OF_MANY.includes(one)),
+  );
+  const technical = terms.find(
+    ({ from, concepts }) =>
+      concepts.includes('technical') &&
+      (TYPES.has(single(from)) || (index.byWord.get(single(from))?.length ?? 0) > 1),
+  );
+  if (taken.size === 0 && isOfMany && technical) {
+    return { subjects: [], choices: [], group: single(technical.from) };
+  }
+  // “The backups” are all of the few that match.
+  const isOfAll = (at: number) =>
+    single(at) !== words[at]?.text &&
+    !choices.some(({ name }) => folded(name).includes(words[at]?.text ?? ''));
+  if (choices.length > 1 && choices.length <= MAX_FEW && [...taken].some(isOfAll)) {
+    return { subjects: [...new Set([...subjects, ...choices])], choices: [] };
+  }
+  const [only] = taken;
+  if (isOfMany && taken.size === 1 && choices.length > 1 && only !== undefined) {
+    return { subjects, choices: [], group: single(only) };
+  }
+  return { subjects: [...new Set(subjects)], choices };
+}
+
+const COUNTED = listOf('slow worst service check incident certificate');
+
+function countIn(terms: readonly Term[], words: readonly Word[]): number | undefined {
+  const place = terms.findIndex(
+    (term, at) =>
+      numberOf(term, words) !== undefined &&
+      (terms[at + 1]?.concepts.some((one) => COUNTED.includes(one)) ||
+        terms[at - 1]?.concepts.includes('most')),
+  );
+  const term = terms[place];
+  return term && numberOf(term, words);
+}
+
+/** Score from which facts about services may answer a question. */
+const ENOUGH = 2;
+
+const HINTS = listOf('why when duration howOften howMany which all service now here');
+
+/** Words that tell that a question is about all monitors, or this channel. */
+const OF_ALL = listOf('all service here longest worst most newest latest');
+
+const REQUESTED = listOf('pause paused resume snooze remove acknowledge alert watch set');
+
+/** True if enough of a question is about services, and little about anything else. Pure. */
+export function isAnswerable(found: ParsedQuestion): boolean {
+  const { subjects, choices, group, concepts, span, unknown, request } = found;
+  const isOfOther = has(found, 'general');
+  if (request) return !isOfOther || unknown.length === 0;
+  // Nobody knows who did something.
+  if (has(found, 'who') && has(found, ...REQUESTED)) return false;
+  const hasName = subjects.length > 0 || group !== undefined;
+  const isCount = has(found, 'howMany', 'which', 'all') && has(found, 'service', 'technical');
+  const topics = TOPICS.filter((one) => concepts.has(one) && !(one === 'usage' && hasName)).length;
+  // Without a topic, a name may be a common word.
+  const isGroup = group !== undefined;
+  const isSure = isGroup || topics > 0 || (unknown.length === 0 && !has(found, 'howMany'));
+  const names = hasName ? (isSure ? 3 : has(found, 'howMany') ? 0 : 1) : choices.length > 0 ? 2 : 0;
+  if (isOfOther && names === 0) return false;
+  const isOfAll = has(found, ...OF_ALL) || found.lead.includes('which');
+  if (names === 0 && unknown.length > 0 && !isOfAll) return false;
+  const isOfPast = span !== undefined && has(found, 'past', 'all') && unknown.length === 0;
+  const isTopic = !hasName && (isCount || isOfPast);
+  const about = names + Math.min(4, 2 * (topics + Number(isTopic)));
+  const hints = span || has(found, ...HINTS) ? 1 : 0;
+  return about + hints - unknown.length - (isOfOther ? 3 : 0) >= ENOUGH;
+}
+
+/** Concepts that questions about any subject have. */
+const GENERAL = listOf(
+  'filler general who which why when howMany all not also past at as until since numbers most this it between ordinal today except',
+);
+
+/** On-call duty and HTTP statuses: rules have no answer about them, but a model may. */
+const FOR_A_MODEL = /\bon[- ]?call\b|\b[45]\d\d\b/i;
+
+/** Words of several languages, which don't tell the language of a text. */
+const SHARED = new Set('a de des e en es in la le me no o on se si te tu un una y'.split(' '));
+
+const CALCULATION = /\d\s*[%+*/×÷^=]/;
+
+/**
+ * True if a model may need to look something up: for a text about services, one in an unknown language, or one that tells
+ * nothing. Pure.
+ */
+export function mayConcernServices(text: string, index: NameIndex): boolean {
+  const found = findIn(text, { index, nowMs: 0, zone: 'UTC' });
+  const { subjects, choices, concepts, unknown, words, request } = found;
+  if (FOR_A_MODEL.test(text) || words.some((word) => addressIn(word.text) !== undefined)) {
+    return true;
+  }
+  if (subjects.length + choices.length > 0 || request || concepts.size === 0) return true;
+  if ([...concepts].some((one) => !GENERAL.includes(one))) return true;
+  if (has(found, 'general')) return false;
+  if (unknown.length === 0) return !CALCULATION.test(text);
+  return words.every((word) => unknown.includes(word.text) || SHARED.has(word.text));
+}

@@ -1,0 +1,154 @@
+import { readDuration } from '../../contracts/duration.ts';
+import { listOf } from './languages/vocabulary.ts';
+import { beginsLater, endIn, type ZoneClock } from './spans.ts';
+import { addressIn, numberOf, type Term, type Word } from './words.ts';
+
+const VERBS = [
+  'rename',
+  'pause',
+  'snooze',
+  'remove',
+  'acknowledge',
+  'resume',
+  'watch',
+  'test',
+  'set',
+] as const;
+export type RequestVerb = (typeof VERBS)[number];
+
+/** A change that somebody asks for. */
+export interface ChangeRequest {
+  verb: RequestVerb;
+  /** Address to watch. */
+  target?: string;
+  /** The new name. */
+  name?: string;
+  /** Where the new name of a monitor begins in the question. */
+  nameAt?: number;
+  intervalSeconds?: number;
+  /** End of a pause or a snooze. */
+  untilMs?: number;
+  /** A pause or a snooze isn't meant to begin now, or its end wasn't understood. */
+  isUnclear?: boolean;
+}
+
+/** Verbs that are seldom anything else, wherever they are in a question. */
+const CLEAR_VERBS = VERBS.slice(0, 5);
+const OTHER_VERBS = VERBS.slice(5);
+
+/** Words that may stand before a request: “ok, can you please check …”. */
+const POLITE = listOf('filler also it now all service ok since');
+
+/** Words of questions, which request nothing. */
+const ASKING = listOf('who which why when duration howOften howMany past');
+
+/** A question in parts. */
+interface QuestionParts {
+  words: readonly Word[];
+  terms: readonly Term[];
+  isNamed: boolean;
+  clock: ZoneClock;
+}
+
+export function requestIn(question: string, parts: QuestionParts): ChangeRequest | undefined {
+  const { words, terms, isNamed, clock } = parts;
+  const isAsked = YES_OR_NO.test(words[0]?.text ?? '');
+  const found = isAsked ? undefined : verbIn(terms);
+  if (found === undefined) return undefined;
+  const intervalSeconds = intervalIn(terms, words);
+  // “Check Shop every 5 minutes” changes it, “check Shop” checks it now.
+  const target = words
+    .map(({ from, to }) => addressIn(question.slice(from, to)))
+    .find((one) => one !== undefined);
+  const isNew = found === 'watch' && target !== undefined;
+  const isChange = ['watch', 'test', 'set'].includes(found) && isNamed && !isNew;
+  const verb = isChange && intervalSeconds !== undefined ? 'set' : found;
+  if (verb === 'set') return intervalSeconds === undefined ? undefined : { verb, intervalSeconds };
+  if (verb === 'watch') {
+    if (target === undefined) return undefined;
+    return { verb, target, intervalSeconds, name: newName(question, parts)?.name };
+  }
+  if (!isNamed && !terms.some(({ concepts }) => concepts.includes('it'))) return undefined;
+  if (verb === 'rename') {
+    const named = newName(question, parts, RENAMED);
+    return named && { verb, ...named };
+  }
+  const hasEnd = verb === 'pause' || verb === 'snooze';
+  if (!hasEnd) return { verb };
+  const untilMs = endIn(terms, words, clock);
+  const isUnclear = beginsLater(terms, words) || (untilMs === undefined && hasTime(terms, words));
+  return { verb, untilMs, isUnclear: isUnclear || undefined };
+}
+
+const TIMES = listOf(
+  'tomorrow next weekend weekdays morning evening night until months numbers second minute hour day week month year',
+);
+
+const hasTime = (terms: readonly Term[], words: readonly Word[]) =>
+  terms.some(
+    ({ from, concepts }) =>
+      TIMES.some((one) => concepts.includes(one)) || /^\d/.test(words[from]?.text ?? ''),
+  );
+
+/** First words of questions for yes or no. */
+const YES_OR_NO = /^(?:is|are|was|were|ist|sind|war|waren|es|esta|estan)$/;
+
+function verbIn(terms: readonly Term[]): RequestVerb | undefined {
+  if (terms.some(({ concepts }) => concepts.some((one) => ASKING.includes(one)))) return undefined;
+  const isVerb = (verb: RequestVerb) => (term: Term) => term.concepts.includes(verb);
+  const isNegated = terms.some(
+    (term, at) =>
+      terms[at - 1]?.concepts.includes('not') && VERBS.some((verb) => isVerb(verb)(term)),
+  );
+  if (isNegated) return undefined;
+  const clear = CLEAR_VERBS.find((verb) => terms.some(isVerb(verb)));
+  if (clear !== undefined) return clear;
+  // “Set Shop on hold”.
+  const first = terms.find(
+    ({ concepts }) =>
+      OTHER_VERBS.some((verb) => concepts.includes(verb)) ||
+      !concepts.some((one) => POLITE.includes(one)),
+  );
+  const verb = first && OTHER_VERBS.find((one) => isVerb(one)(first));
+  const isPause = verb === 'set' && terms.some(({ concepts }) => concepts.includes('paused'));
+  return isPause ? 'pause' : verb;
+}
+
+const UNITS = ['second', 'minute', 'hour', 'day'] as const;
+
+/** `every 5 minutes`, `each hour`, `to 30s`. */
+function intervalIn(terms: readonly Term[], words: readonly Word[]): number | undefined {
+  const marker = terms.findIndex(
+    ({ concepts }) => concepts.includes('every') || concepts.includes('until'),
+  );
+  if (marker === -1) return undefined;
+  for (const [at, term] of terms.entries()) {
+    if (at < marker) continue;
+    const unit = UNITS.find((one) => term.concepts.includes(one));
+    const before = terms[at - 1];
+    const count = (before && at > marker && numberOf(before, words)) ?? 1;
+    const ms = unit && readDuration(`${count} ${unit}s`);
+    if (ms) return ms / 1000;
+  }
+  return undefined;
+}
+
+/** Words before a new name. */
+const NAMED = /\s(?:as|called|named|name it|call it|als|namens|como|llamado)\s+/giu;
+const RENAMED = /\s(?:to|into|in|as|zu|nach|als|a|por|como|en)\s+/giu;
+
+/** The name that the question ends with, as it was written. */
+function newName(question: string, { words, terms }: QuestionParts, marker = NAMED) {
+  const last = [...question.matchAll(marker)].at(-1);
+  if (!last) return undefined;
+  const start = last.index + last[0].length;
+  const every = terms.find(
+    ({ from, concepts }) => concepts.includes('every') && (words[from]?.from ?? 0) >= start,
+  );
+  const name = question
+    .slice(start, every && words[every.from]?.from)
+    .replace(/[,.;!?\s]+$/, '')
+    .replace(/(?:\s+(?:um|please|bitte|por favor|thanks|danke|gracias))+$/i, '')
+    .replace(/^["'“„«`‘]+|["'”“»`’]+$/g, '');
+  return name === '' ? undefined : { name, nameAt: last.index };
+}

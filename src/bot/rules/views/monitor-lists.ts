@@ -1,0 +1,244 @@
+import { inWords } from '../../../contracts/duration.ts';
+import { bold, plain } from '../../shared/inert-markdown.ts';
+import { isPaused, isUp } from '../../shared/status.ts';
+import { counted, inUnits } from '../../shared/text-format.ts';
+import type { MonitorShown } from '../../tools/get-monitor.ts';
+import type { MonitorsFound } from '../../tools/list-monitors.ts';
+import type { MonitorView } from '../../tools/read-model.ts';
+import { has } from '../find.ts';
+import type { NamedSubject } from '../names.ts';
+import {
+  are,
+  capital,
+  causeText,
+  expiryText,
+  look,
+  MAX_ROWS,
+  maintenanceText,
+  monitorRow,
+  type Overview,
+  sinceText,
+  timeText,
+  type View,
+  type ViewContext,
+  viewOf,
+  withRows,
+  yesOrNo,
+} from './view.ts';
+
+/** The most that the tool lists. */
+const MAX_LISTED = 50;
+const DAY_MS = 86_400_000;
+
+const NO_MONITORS = 'There are no monitors yet. Add one with `/monitor add https://example.com`.';
+
+const listView = (input: object, write: (list: MonitorsFound) => string): View =>
+  viewOf<MonitorsFound>(look('list_monitors', { limit: MAX_ROWS, ...input }), (list) =>
+    list.total === 0 && !list.reported_alerts ? NO_MONITORS : write(list),
+  );
+
+/** `2 DOWN, 195 UP`. */
+const countsText = (counts: Record<string, number>) =>
+  Object.entries(counts)
+    .map(([status, count]) => `${count} ${plain(status, 20)}`)
+    .join(', ');
+
+const alertRow = ({ name, status, since, summary }: FiringAlert, nowMs: number) =>
+  `${bold(name)}: ${plain(status, 20)}${sinceText(since, nowMs)}${causeText(summary)}`;
+type FiringAlert = NonNullable<MonitorsFound['reported_alerts']>['alerts'][number];
+
+/** Rows and a sentence about alerts from other systems in this channel. */
+function firingAlerts({ reported_alerts: reported }: MonitorsFound, nowMs: number) {
+  const { total = 0, alerts = [] } = reported ?? {};
+  const text = ` ${counted(total, 'alert')} from other systems ${are(total)} firing.`;
+  const rows = alerts.map((one) => alertRow(one, nowMs));
+  return { total, rows, text: total > 0 ? text : '' };
+}
+
+/** Monitors in one state now. */
+function inState(
+  input: object,
+  words: string,
+  isIt: (monitor: MonitorView) => boolean = () => true,
+): Overview {
+  return (found, { nowMs }) =>
+    listView(input, (list) => {
+      const shown = list.monitors.filter(isIt);
+      const count = list.matching - (list.monitors.length - shown.length);
+      const firing = firingAlerts(list, nowMs);
+      const all = counted(list.total, 'monitor');
+      const none = list.total === 1 ? "the only monitor isn't" : `none of ${all} is`;
+      const state = count === 0 ? none : `${count} of ${all} ${are(count)}`;
+      const sentence = capital(`${yesOrNo(found, count + firing.total > 0)}${state} ${words}.`);
+      const rows = [...shown.map((one) => monitorRow(one, nowMs)), ...firing.rows];
+      return withRows(sentence + firing.text, rows, count + firing.total);
+    });
+}
+
+const SILENCED = { status: 'paused_or_maintenance', limit: MAX_LISTED };
+
+export const down = inState({ status: 'down' }, 'down');
+export const degraded = inState({ status: 'degraded' }, 'degraded');
+export const flapping = inState({ flapping: true }, 'flapping');
+export const paused = inState(SILENCED, 'paused', isPaused);
+const isInMaintenance = (monitor: MonitorView) => !isPaused(monitor);
+
+/** Monitors whose end of the maintenance is looked up. */
+const MAX_ENDS = 5;
+
+export const maintenance: Overview = (found, context) => {
+  const view = inState(SILENCED, 'in maintenance', isInMaintenance)(found, context);
+  return {
+    ...view,
+    more: (list) =>
+      (list as MonitorsFound).monitors
+        .filter(isInMaintenance)
+        .slice(0, MAX_ENDS)
+        .map(({ id }) => look('get_monitor', { monitor: id })),
+    write(list, ...shown) {
+      const ends = (shown as Array<MonitorShown | undefined>).flatMap((one) => {
+        const text = one && maintenanceText(one, context.nowMs);
+        return text === undefined ? [] : `${bold(one?.monitor.name ?? '')} is ${text}.`;
+      });
+      return [view.write(list), ...ends].join('\n\n');
+    },
+  };
+};
+export const silenced = inState(SILENCED, 'paused or in maintenance');
+
+/** Everything that isn't up. */
+export const overall: Overview = (found, { nowMs }) =>
+  listView({ status: 'not_up' }, (list) => {
+    const { total, matching, monitors, by_status } = list;
+    const firing = firingAlerts(list, nowMs);
+    if (total + firing.total === 0) return NO_MONITORS;
+    const isOk = matching + firing.total === 0;
+    const answer = has(found, 'ok', 'up') ? yesOrNo(found, isOk) : '';
+    if (isOk) return capital(`${answer}all ${counted(total, 'monitor')} are up.`);
+    const counts = `${matching} of ${counted(total, 'monitor')} ${are(matching)} not up`;
+    const sentence = `${answer}${counts} (${countsText(by_status)}).${firing.text}`;
+    const rows = [...monitors.map((one) => monitorRow(one, nowMs)), ...firing.rows];
+    return withRows(sentence, rows, matching + firing.total);
+  });
+
+export const up: Overview = () =>
+  listView({ status: 'up' }, ({ total, matching }) => {
+    return `${matching} of ${counted(total, 'monitor')} ${are(matching)} up.`;
+  });
+
+/** How many monitors there are, or which. */
+export const counts: Overview = (found, { nowMs }) => {
+  const type = found.type?.toUpperCase();
+  return listView({ check_type: type, sort: 'name' }, ({ matching, monitors, by_status }) => {
+    const noun = type === undefined ? 'monitor' : `${type} monitor`;
+    const by = type === undefined ? ` (${countsText(by_status)})` : '';
+    const sentence = `There ${are(matching)} ${counted(matching, noun)}${by}.`;
+    if (has(found, 'howMany')) return sentence;
+    return withRows(
+      sentence,
+      monitors.map((one) => monitorRow(one, nowMs)),
+      matching,
+    );
+  });
+};
+
+/** Monitors of one type, or with a text in their name or target; the ones that aren't up first. */
+export const group: Overview = (found, { nowMs }) => {
+  const { group: text = '', type } = found;
+  const isType = text === type;
+  const input = isType ? { check_type: text.toUpperCase() } : { text };
+  return listView({ ...input, limit: MAX_LISTED }, ({ matching, monitors }) => {
+    const noun = isType ? `${text.toUpperCase()} monitor` : 'monitor';
+    const which = isType ? '' : ` with “${plain(text)}” in the name or target`;
+    if (matching === 0) return `There is no ${noun}${which}.`;
+    const bad = monitors.filter((one) => !isUp(one)).length;
+    const isTrue = has(found, 'down') ? bad > 0 : bad === 0;
+    const answer = has(found, 'ok', 'up', 'down') ? yesOrNo(found, isTrue) : '';
+    const state = bad === 0 ? 'all up' : `${bad === MAX_LISTED ? 'at least ' : ''}${bad} not up`;
+    const rows = monitors.map((one) => monitorRow(one, nowMs));
+    return withRows(`${answer}${counted(matching, noun)}${which}, ${state}.`, rows, matching);
+  });
+};
+
+export const slowest: Overview = ({ count = MAX_ROWS }) =>
+  listView({ sort: 'slowest' }, ({ monitors }) => {
+    const rows = monitors.flatMap(({ name, response_time_ms: ms }) =>
+      ms === undefined
+        ? []
+        : [`${bold(name)}: ${inUnits(ms).replace('<', '\\<')} in its last check`],
+    );
+    const [first] = rows;
+    if (first === undefined) return 'No monitor has a response time yet.';
+    return withRows(`The slowest is ${first}.`, rows.slice(0, count));
+  });
+
+/** Certificates that expire soon, or the next one. */
+export const certificates: Overview = ({ aheadMs = 30 * DAY_MS }, { nowMs }) =>
+  listView({ sort: 'certificate' }, ({ monitors }) => {
+    const row = ({ name, certificate_ends_at: ends = '' }: MonitorView) =>
+      `${bold(name)} ${expiryText(ends, nowMs)}`;
+    const [next] = monitors;
+    if (!next) return 'Askwatch has seen no certificate yet.';
+    const soon = monitors.filter(
+      ({ certificate_ends_at: ends = '' }) => Date.parse(ends) < nowMs + aheadMs,
+    );
+    const within = `within ${inWords(aheadMs)}`;
+    if (soon.length === 0) return `No certificate expires ${within}. The next is ${row(next)}.`;
+    const count = `${soon.length === MAX_ROWS ? 'At least ' : ''}${counted(soon.length, 'certificate')}`;
+    return withRows(
+      `${count} ${soon.length === 1 ? 'expires' : 'expire'} ${within}.`,
+      soon.map(row),
+    );
+  });
+
+export const newest: Overview = ({ count = MAX_ROWS }, { nowMs }) =>
+  listView({ sort: 'newest' }, ({ monitors }) => {
+    const rows = monitors.map(
+      ({ name, created_at: at = '' }) => `${bold(name)}, added ${timeText(at, nowMs)}`,
+    );
+    const [first] = rows;
+    if (first === undefined) return NO_MONITORS;
+    return withRows(`The newest is ${first}.`, rows.slice(0, count));
+  });
+
+/** The last changes of statuses. */
+export const changes: Overview = ({ span }, { nowMs }) =>
+  listView({ sort: 'latest_change', limit: MAX_LISTED }, ({ monitors }) => {
+    const fromMs = span?.fromMs ?? 0;
+    const rows = monitors
+      .filter(({ since = '' }) => Date.parse(since) >= fromMs)
+      .map((one) => monitorRow(one, nowMs));
+    const [first] = rows;
+    if (first === undefined)
+      return `No monitor has changed its status${span ? ' since then' : ''}.`;
+    return withRows(`The last change: ${first}.`, rows.slice(0, MAX_ROWS));
+  });
+
+/** Jobs that ping Askwatch. */
+export const jobs: Overview = (found, { nowMs }) =>
+  listView({ check_type: 'HEARTBEAT' }, ({ matching, monitors }) => {
+    const late = monitors.filter((one) => !isUp(one));
+    const all = counted(matching, 'job');
+    const state =
+      late.length === 0
+        ? `all ${all} are on time`
+        : `${late.length} of ${all} ${are(late.length)} not on time`;
+    return withRows(
+      capital(`${yesOrNo(found, late.length === 0)}${state}.`),
+      late.map((one) => monitorRow(one, nowMs)),
+    );
+  });
+
+/** One firing alert from another system. */
+export const alertView = ({ name }: NamedSubject, { nowMs }: ViewContext): View =>
+  listView({ text: name.slice(0, 200), limit: MAX_LISTED }, ({ reported_alerts: reported }) => {
+    const alert = reported?.alerts.find((one) => one.name === name);
+    if (!alert) return `${bold(name)} is no longer firing.`;
+    const by = alert.reported_by === undefined ? [] : [`Reported by ${plain(alert.reported_by)}`];
+    const who = alert.acknowledged_by;
+    return withRows(`${alertRow(alert, nowMs)}.`, [
+      ...by,
+      ...(alert.facts ?? []).map((fact) => plain(fact, 200)),
+      ...(who === undefined ? [] : [`Acknowledged by ${plain(who)}`]),
+    ]);
+  });

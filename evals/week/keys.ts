@@ -348,8 +348,8 @@ function valuesOf({ input, draft }: PlainProposal, field: string): unknown[] {
     if (typeof value !== 'object' || value === null) return [];
     const { before: _, ...rest } = value as Record<string, unknown>;
     // A monitor's own name and target are those it has now.
-    const { monitor, ...others } = rest;
-    const own = field === 'monitor' ? [monitor] : [];
+    const { monitor, subject = monitor, ...others } = rest;
+    const own = field === 'monitor' ? [subject] : [];
     return [
       ...own,
       ...Object.entries(others).flatMap(([key, one]) => [

@@ -26,10 +26,11 @@ export interface ParsedQuestion {
   request?: ChangeRequest;
   /** Length of a list: “the 5 slowest”. */
   count?: number;
+  /** Length of a time ahead, such as “in the next 2 weeks”. */
   aheadMs?: number;
   /** A type of check, in small letters. */
   type?: string;
-  /** A place in a list of choices, from 1. */
+  /** A place in a list of choices, from 0. */
   picked?: number;
   /** Meanings of the first word that tells something. */
   lead: readonly Concept[];

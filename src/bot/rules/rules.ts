@@ -41,7 +41,10 @@ const hasName = ({ subjects, choices, group }: ParsedQuestion) =>
 
 /** Plans facts for a model, which knows better what a question is about: whenever a name or a topic was found. Pure. */
 export function planFacts(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
-  return hasName(found) || has(found, ...TOPICS) ? planOf(found, context) : undefined;
+  if (!hasName(found) && !has(found, ...TOPICS)) return undefined;
+  // “Write a text that makes people pause” requests nothing.
+  const request = isAnswerable(found) ? found.request : undefined;
+  return planOf({ ...found, request }, context);
 }
 
 function planOf(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
@@ -109,6 +112,9 @@ const TOOLS: Record<Exclude<RequestVerb, 'watch' | 'test'>, string> = {
 const UNCLEAR_TIME =
   'I can pause a monitor from now on, for example “for 2 hours” or “until 18:00”. Plan another time with `/monitor maintenance`.';
 
+const NOT_OF_ALERTS =
+  'That is an alert from another system. I can acknowledge it, or snooze it for an hour.';
+
 function planChange(
   { subjects }: ParsedQuestion,
   request: ChangeRequest,
@@ -120,6 +126,8 @@ function planChange(
   const [subject, ...others] = subjects;
   if (!subject) return undefined;
   if (others.length > 0) return { text: 'I can change one monitor at a time. Name only one.' };
+  const isOfAlert = verb === 'acknowledge' || (verb === 'snooze' && untilMs === undefined);
+  if (subject.kind === 'alert' && !isOfAlert) return { text: NOT_OF_ALERTS };
   if (verb === 'test') return { views: [checkView(subject, context)] };
   if (isUnclear) return { text: UNCLEAR_TIME };
   if (untilMs !== undefined) {

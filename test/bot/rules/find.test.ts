@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { findIn, isAnswerable, mayConcernServices, TOPICS } from '../../../src/bot/rules/find.ts';
 import { indexNames, type NamedSubject } from '../../../src/bot/rules/names.ts';
+import { planAnswer, planFacts } from '../../../src/bot/rules/rules.ts';
 
 const NAMES = ['Shop', 'Blog', 'Payments (EU)', 'Payments (US)', 'Nightly backup', 'Grafana'];
 const INDEX = indexNames(
@@ -139,4 +140,23 @@ test.each(
   ]),
 )('“%s” may concern services: %s', (text, isOfServices) => {
   expect(mayConcernServices(text, INDEX)).toBe(isOfServices);
+});
+
+test('an alert from another system can be acknowledged and snoozed, but not changed', () => {
+  const alert: NamedSubject = { id: 'alert:1', kind: 'alert', name: 'Queue' };
+  const index = indexNames([alert]);
+  const clock = { nowMs: Date.parse('2026-11-27T15:36:00Z'), zone: 'UTC' };
+  const plan = (question: string) => planAnswer(findIn(question, { index, ...clock }), clock);
+  expect(plan('ack Queue')).toHaveProperty('change.tool', 'acknowledge_incident');
+  expect(plan('mute Queue')).toHaveProperty('change.tool', 'snooze_incident');
+  for (const question of ['pause Queue', 'mute Queue for 2 hours', 'check Queue', 'remove Queue']) {
+    expect(plan(question)).toMatchObject({ text: expect.stringMatching(/^That is an alert/) });
+  }
+});
+
+test('a verb in a text about something else requests nothing, also with a model', () => {
+  const clock = { nowMs: Date.parse('2026-11-27T15:36:00Z'), zone: 'UTC' };
+  const found = find('write a poem that makes readers of the Blog pause');
+  expect(planAnswer(found, clock)).toBeUndefined();
+  expect(planFacts(found, clock)).not.toHaveProperty('change');
 });

@@ -143,8 +143,7 @@ test('rows show the state, the incidents and the uptime of a monitor', async () 
 - Status: UP since 1 Nov 00:00 UTC (26 days 15 hours), checked 15:35 UTC, 1.8 s
 - Down 26 Nov 10:00 UTC, for 1 hour 30 minutes: answered 503
 - Down 26 Nov 08:00 UTC, for 30 minutes: timed out
-- Uptime on 26 Nov 2026 (UTC): 91.67 %, down for 2 hours
-`);
+- Uptime on 26 Nov 2026 (UTC): 91.67 %, down for 2 hours`);
 });
 
 test('several monitors and several topics each get a part', async () => {

@@ -317,20 +317,21 @@ class MonitorText {
   /** A job is late only in its incidents. */
   private run(): string {
     const { monitor, history } = this.facts;
-    if (!history && this.found.span) return this.notKnown('runs');
+    const { span } = this.found;
     const { last_checked_at: ping } = monitor;
-    const last =
-      ping === undefined
-        ? 'It has not pinged yet'
-        : `Its last ping came at ${timeText(ping, this.nowMs)}`;
-    if (this.found.span && !history) return this.notKnown('incidents');
+    if (span && !history) return this.notKnown('runs');
+    const at = ping === undefined ? undefined : timeText(ping, this.nowMs);
+    const last = at === undefined ? 'It has not pinged yet.' : `Its last ping came at ${at}.`;
+    if (has(this.found, 'when') && !span && at !== undefined) {
+      return `${this.name} last pinged at ${at}.`;
+    }
     const [incident] = history?.incidents ?? [];
-    if (has(this.found, 'when') && !this.found.span) return `${this.name}: ${last}.`;
-    const isLate = this.found.span ? incident !== undefined : isDown(monitor);
-    if (isLate && incident)
-      return `No, ${this.name} was late: ${incidentText(incident, this.nowMs)}. ${last}.`;
-    if (!isUp(monitor) && !this.found.span) return `${this.name} ${this.isNow}. ${last}.`;
-    return `Yes, ${this.name} was on time${this.found.span ? ` ${this.when}` : ''}. ${last}.`;
+    const isLate = span ? incident !== undefined : isDown(monitor);
+    if (isLate && incident) {
+      return `No, ${this.name} was late: ${incidentText(incident, this.nowMs)}. ${last}`;
+    }
+    if (!isUp(monitor) && !span) return `${this.name} ${this.isNow}. ${last}`;
+    return `Yes, ${this.name} was on time${span ? ` ${this.when}` : ''}. ${last}`;
   }
 
   private maintenanceRows(): string[] {
@@ -353,15 +354,12 @@ class MonitorText {
   }
 
   private uptimeRows(): string[] {
-    const { span, span_before: before } = this.facts;
+    const { span } = this.facts;
     if (span?.uptime_percent === undefined) return [];
     const down = span.down_seconds > 0 ? `, down for ${lasted(span.down_seconds)}` : '';
     const times = span.response_time_ms;
     return [
       `Uptime ${this.when}: ${span.uptime_percent} %${watched(span)}${down}`,
-      ...(before?.uptime_percent === undefined
-        ? []
-        : [`Uptime in the same time before: ${before.uptime_percent} %`]),
       ...(times ? [`Response time: ${timed(times.mean)} on average`] : []),
     ];
   }

@@ -26,7 +26,7 @@ export const MAX_CHARACTERS = 600;
 const MAX_WORDS = 80;
 
 const ADDRESS = String.raw`https?:\/\/[^\s<>"'“”]+|(?:[\p{L}\d_-]+\.)+\p{L}{2,}(?::\d+)?(?:\/[^\s<>"'“”?]*)?|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?`;
-const TIME = String.raw`\d{4}-\d{2}-\d{2}|\d{1,2}\.\d{1,2}\.(?:\d{4})?|\d{1,2}:\d{2}(?:\s?[ap]m\b)?|\d{1,2}\s?[ap]m\b`;
+const TIME = String.raw`(?<=\b(?:am|el)\s)\d{1,2}\/\d{1,2}(?:\/\d{4})?|\d{4}-\d{2}-\d{2}|\d{1,2}\.\d{1,2}\.(?:\d{4})?|\d{1,2}:\d{2}(?:\s?[ap]m\b)?|\d{1,2}\s?[ap]m\b`;
 const WORD = new RegExp(
   String.raw`${ADDRESS}|${TIME}|\d+(?:st|nd|rd|th)?(?![\p{L}\d])|\d+|\p{L}[\p{L}\p{M}\p{N}]*(?:['’]\p{L}+)*`,
   'giu',
@@ -56,11 +56,27 @@ const PLAIN = /^[ -~]*$/;
 export function wordsIn(text: string): Word[] {
   const words: Word[] = [];
   for (const { 0: found, index } of text.slice(0, MAX_CHARACTERS).matchAll(WORD)) {
-    words.push({ text: folded(found), from: index, to: index + found.length });
-    if (words.length === MAX_WORDS) break;
+    const [to, before] = [index + found.length, text.slice(Math.max(0, index - 6), index)];
+    const word = { text: ON_DAY.test(before) ? dateOf(found) : folded(found), from: index, to };
+    const [, day, part] = CLOCK.test(text.slice(to)) ? [] : (DAY_PART.exec(word.text) ?? []);
+    if (day === undefined || part === undefined) words.push(word);
+    else words.push({ ...word, text: day }, { text: part, from: to - part.length, to });
+    if (words.length >= MAX_WORDS) break;
   }
   return words.filter((word) => word.text !== '');
 }
+
+/** Begins “am 17.” and “el 24/11”, but not “I am 5 minutes late”. */
+const ON_DAY = /(?<!\p{L}|\bi )(?:am|el)\s$/iu;
+
+/** Days without a month are read like “17th”. */
+const dateOf = (text: string) =>
+  /^\d\d?$/.test(text) ? `${text}th` : folded(text).replace(/^(\d+)\/(\d+)\/?/, '$1.$2.');
+
+/** “Dienstagabend”, but not “Dienstagabend um 20 Uhr”, whose part of the day says nothing more. */
+const DAY_PART =
+  /^(\w{3,7}tag|mittwoch|sonnabend)(frueh|fruh|morgen|vormittag|mittag|nachmittag|abend|nacht)s?$/;
+const CLOCK = /^\s*(?:um|gegen|zwischen|von|ab|bis)?\s*\d/i;
 
 interface Phrase {
   words: string[];
@@ -191,13 +207,22 @@ export function termsIn(words: readonly Word[], isTaken: (at: number) => boolean
       at += 1;
       continue;
     }
-    const term =
-      firstOf(ranked, (language) => language.termAt(free, at)) ?? correctedTerm(main, free, at);
-    terms.push(term);
-    at = term.to;
+    const split = main?.termAt([word, free[clauseEnd(words, at)] ?? ''], 0);
+    const isSplit = split?.to === 2 && split.concepts.some((one) => SPLIT.includes(one));
+    const whole = firstOf(ranked, (language) => language.termAt(free, at));
+    const term = isSplit ? { ...split, from: at, to: at + 1 } : whole;
+    terms.push(term ?? correctedTerm(main, free, at));
+    at = term?.to ?? at + 1;
   }
   return terms;
 }
+
+/** Requests whose verb may be split: “schalte Shop aus” is “schalte aus”. */
+const SPLIT = listOf('pause resume remove rename');
+
+/** The last word of the clause that a word is in: a comma takes more than a space. */
+const clauseEnd = (words: readonly Word[], at: number) =>
+  words.findIndex(({ to }, place) => place > at && (words[place + 1]?.from ?? Infinity) > to + 1);
 
 function correctedTerm(language: Language | undefined, words: readonly string[], at: number): Term {
   const unknown = { from: at, to: at + 1, concepts: [], group: 0 };

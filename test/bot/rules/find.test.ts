@@ -75,6 +75,8 @@ test.each(
     ['pausa Shop hasta mañana a las 9:00', UNTIL_NINE],
     ['could you please pause Shop? | set Shop on hold', { verb: 'pause' }],
     ['resume Shop | reanuda Shop | aktiviere Shop', { verb: 'resume' }],
+    ['mach Shop bitte wieder an | setz Shop fort, wir sind fertig', { verb: 'resume' }],
+    ['schalte Shop bitte aus', { verb: 'pause' }],
     ['mute Shop | silencia Shop', { verb: 'snooze' }],
     ['delete Shop | lösche Shop | elimina Shop', { verb: 'remove' }],
     ['ack Shop | bestätige Shop', { verb: 'acknowledge' }],
@@ -96,6 +98,7 @@ test('a new name isn’t looked for in the names of other monitors', () => {
 
 test.each([
   ...['why did you pause Shop?', 'who paused Shop?', 'how often do you check Shop?', 'delete all'],
+  ...['wie schalte ich Shop aus?', 'was zeigt Shop gerade an?'],
   ...['was Shop paused?', 'when should we remove Shop?', 'watch Shop', 'pause the music'],
 ])('“%s” requests no change', (question) => {
   expect(find(question).request).toBeUndefined();

@@ -36,8 +36,9 @@ test.each(
     this morning | heute morgen | heute früh | esta mañana  2026-11-27T05:00  2026-11-27T12:00
     yesterday afternoon | ayer por la tarde  2026-11-26T12:00  2026-11-26T18:00
     yesterday evening | gestern abend  2026-11-26T18:00  2026-11-27T00:00
+    on Tuesday evening | am Dienstagabend | dienstagabends  2026-11-24T18:00  2026-11-25T00:00
     last night | letzte Nacht | anoche  2026-11-26T18:00  2026-11-27T06:00
-    on Tuesday night | in der Nacht am Dienstag  2026-11-24T18:00  2026-11-25T06:00
+    on Tuesday night | in der Nacht am Dienstag | Dienstagnacht  2026-11-24T18:00  2026-11-25T06:00
     3 days ago | three days ago | vor 3 Tagen | hace tres días  2026-11-24T00:00  2026-11-25T00:00
     two weeks ago | vor zwei Wochen | hace 2 semanas  2026-11-13T00:00  2026-11-14T00:00
     the past hour | in the last 60 minutes | vor einer Stunde  2026-11-27T14:36  ${NOW}
@@ -57,6 +58,7 @@ test.each(
     since yesterday 9:00 | seit gestern 9 Uhr | since 9am yesterday  2026-11-26T09:00  ${NOW}
     since 9:00 | since 9am | seit 9 Uhr | desde las 9:00  2026-11-27T09:00  ${NOW}
     since 18:00 | since 6pm | seit 18 Uhr | desde las 18:00  2026-11-26T18:00  ${NOW}
+    am 24. | API am 24. | el 24 | el 24/11 | el 24/11/2026  2026-11-24T00:00  2026-11-25T00:00
     on 24 November | on Nov 24th | on the 24th | am 24.11. | el 24 de noviembre  2026-11-24T00:00  2026-11-25T00:00
     24.11.2025 | 2025-11-24 | November 24 2025  2025-11-24T00:00  2025-11-25T00:00
     on 28 November | am 28. November  2025-11-28T00:00  2025-11-29T00:00

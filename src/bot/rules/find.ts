@@ -142,8 +142,8 @@ function groupOf(
   if (choices.length > 1 && choices.length <= MAX_FEW && [...taken].some(isOfAll)) {
     return { subjects: [...new Set([...subjects, ...choices])], choices: [] };
   }
-  const [only] = taken;
-  if (isOfMany && taken.size === 1 && choices.length > 1 && only !== undefined) {
+  const [only = 0] = taken;
+  if ((isOfMany || isOfAll(only)) && taken.size === 1 && choices.length > 1) {
     return { subjects, choices: [], group: single(only) };
   }
   return { subjects: [...new Set(subjects)], choices };
@@ -176,7 +176,7 @@ const REQUESTED = listOf('pause paused resume snooze remove acknowledge alert wa
 export function isAnswerable(found: ParsedQuestion): boolean {
   const { subjects, choices, group, concepts, span, unknown, request } = found;
   const isOfOther = has(found, 'general');
-  if (request) return !isOfOther || unknown.length === 0;
+  if (request) return !isOfOther || (unknown.length === 0 && subjects.length > 0);
   // Nobody knows who did something.
   if (has(found, 'who') && has(found, ...REQUESTED)) return false;
   const hasName = subjects.length > 0 || group !== undefined;
@@ -186,14 +186,15 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   const isGroup = group !== undefined;
   const isSure = isGroup || topics > 0 || (unknown.length === 0 && !has(found, 'howMany'));
   const names = hasName ? (isSure ? 3 : has(found, 'howMany') ? 0 : 1) : choices.length > 0 ? 2 : 0;
-  if (isOfOther && names === 0) return false;
+  if (isOfOther && (names === 0 || found.lead.includes('general'))) return false;
   const isOfAll = has(found, ...OF_ALL) || found.lead.includes('which');
   if (names === 0 && unknown.length > 0 && !isOfAll) return false;
   const isOfPast = span !== undefined && has(found, 'past', 'all') && unknown.length === 0;
   const isTopic = !hasName && (isCount || isOfPast);
   const about = names + Math.min(4, 2 * (topics + Number(isTopic)));
   const hints = span || has(found, ...HINTS) ? 1 : 0;
-  return about + hints - unknown.length - (isOfOther ? 3 : 0) >= ENOUGH;
+  const doubt = unknown.length * (names === 0 && unknown.length > 1 ? 2 : 1);
+  return about + hints - doubt - (isOfOther ? 4 : 0) >= ENOUGH;
 }
 
 /** Concepts that questions about any subject have. */

@@ -109,7 +109,8 @@ export function findAlike(
   others: readonly NamedSubject[],
 ): NamedSubject | undefined {
   const known = new Set(others.flatMap(({ name }) => nameWords(name).map(stem)));
-  const places = new Set(words.flatMap(({ text }) => byWord.get(stem(text)) ?? []));
+  const parts = words.map(({ text }) => stem(text)).filter((word) => !known.has(word));
+  const places = new Set(parts.flatMap((word) => byWord.get(word) ?? []));
   const ranked = [...places]
     .flatMap((place) => entries[place] ?? [])
     .filter(({ subject }) => !others.includes(subject))
@@ -168,7 +169,12 @@ export function findNames(words: readonly Word[], index: NameIndex): FoundNames 
     for (const { at } of equal) for (const one of at) found.taken.add(one);
   }
   if (found.taken.size === 0) addTargets(words, index, found);
-  found.choices = [...new Set(found.choices)];
+  // “Payments and the EU one”: an unclear part belongs to the monitor that is named in full.
+  const named = words.filter((_, at) => found.taken.has(at));
+  const alike = findAlike(named, index, found.subjects);
+  const isPart = alike !== undefined && found.choices.includes(alike);
+  if (isPart) found.subjects.push(alike);
+  found.choices = isPart ? [] : [...new Set(found.choices)];
   return found;
 }
 
@@ -252,10 +258,10 @@ function similarWords(text: string, index: NameIndex): Array<{ word: string; qua
   if (index.byWord.has(base)) return [{ word: base, quality: QUALITY.stem }];
   const typos = typosIn(text);
   if (typos === 0 || isKnownWord(text)) return [];
-  const mask = maskOf(text);
+  const mask = maskOf(base);
   return index.longWords.flatMap(({ word, mask: wordMask }) => {
     const max = Math.min(typos, typosIn(word));
-    const isNear = distance(text, mask, word, wordMask, max) <= max;
+    const isNear = distance(base, mask, word, wordMask, max) <= max;
     return isNear ? [{ word, quality: QUALITY.typo }] : [];
   });
 }

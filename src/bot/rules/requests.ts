@@ -1,5 +1,5 @@
 import { readDuration } from '../../contracts/duration.ts';
-import { listOf } from './languages/vocabulary.ts';
+import { type Concept, listOf } from './languages/vocabulary.ts';
 import { beginsLater, endIn, type ZoneClock } from './spans.ts';
 import { addressIn, numberOf, type Term, type Word } from './words.ts';
 
@@ -68,7 +68,8 @@ export function requestIn(question: string, parts: QuestionParts): ChangeRequest
     if (target === undefined) return undefined;
     return { verb, target, intervalSeconds, name: newName(question, parts)?.name };
   }
-  if (!isNamed && !terms.some(({ concepts }) => concepts.includes('it'))) return undefined;
+  const isOf = (one: Concept) => terms.some(({ concepts }) => concepts.includes(one));
+  if (!isNamed && !isOf('it') && (verb === 'test' || !isOf('all'))) return undefined;
   if (verb === 'rename') {
     const named = newName(question, parts, RENAMED);
     return named && { verb, ...named };

@@ -116,16 +116,18 @@ const NOT_OF_ALERTS =
   'That is an alert from another system. I can acknowledge it, or snooze it for an hour.';
 
 function planChange(
-  { subjects }: ParsedQuestion,
+  found: ParsedQuestion,
   request: ChangeRequest,
   context: ViewContext,
 ): AnswerPlan | undefined {
   const { verb, target, name, intervalSeconds, untilMs, isUnclear = false } = request;
   const settings = { name, interval_seconds: intervalSeconds };
   if (verb === 'watch') return { change: look('create_monitor', { target, ...settings }) };
-  const [subject, ...others] = subjects;
+  const [subject, ...others] = found.subjects;
+  const isOne = subject ? !has(found, 'not', 'except') : found.unknown.length > 0;
+  const isOfMany = others.length > 0 || found.group !== undefined || (has(found, 'all') && !isOne);
+  if (isOfMany) return { text: 'I can change one monitor at a time. Name only one.' };
   if (!subject) return undefined;
-  if (others.length > 0) return { text: 'I can change one monitor at a time. Name only one.' };
   const isOfAlert = verb === 'acknowledge' || (verb === 'snooze' && untilMs === undefined);
   if (subject.kind === 'alert' && !isOfAlert) return { text: NOT_OF_ALERTS };
   if (verb === 'test') return { views: [checkView(subject, context)] };

@@ -66,6 +66,13 @@ const FORMS: Array<[form: RegExp, read: (found: FormMatch, clock: ZoneClock) => 
       },
     ],
     [
+      form(`D(\\d+) ${PART} until (?:this )?(?:D(\\d+) )?${PART}`),
+      ([a, from, b, to], clock) => {
+        const last = ofPart(b === undefined ? undefined : Number(b), to, clock);
+        return last && { ...last, ...ofPart(Number(a), from, clock), toMs: last.toMs };
+      },
+    ],
+    [
       form('(?:between |since )?D(\\d+) until D(\\d+)'),
       ([a, b], clock) => ofDays(Number(a), Number(b), clock),
     ],
@@ -135,7 +142,7 @@ export function spanIn(
 }
 
 const UNTIL = form(
-  'until (?:(tomorrow|morning) |wd(\\d) )?(?:at )?t(\\d+)(?: (tomorrow))?|until (?:(tomorrow|morning)|wd(\\d))',
+  'until (?:(tomorrow|morning) |wd(\\d) )?(?:morning )?(?:at )?t(\\d+)(?: (tomorrow))?|until (?:(tomorrow|morning)|wd(\\d))',
 );
 /** “Until tomorrow” and “until Monday” mean 9:00. */
 const WORK_BEGINS = 9 * 60;
@@ -172,10 +179,11 @@ export function endIn(
 }
 
 const FROM_TO = form('t\\d+ (?:until|_) (?:at )?t\\d+|(?:since|between) t\\d+');
+const LATER = form('(?<!until (?:at )?(?:t\\d+ |next |morning )?)(?:tomorrow|wd\\d)');
 
-/** True for “from 18:00 to 20:00”. Pure. */
+/** True for “from 18:00 to 20:00” and “tomorrow for 2 hours”. Pure. */
 export const beginsLater = (terms: readonly Term[], words: readonly Word[]) =>
-  FROM_TO.test(writtenLine(terms, words));
+  [FROM_TO, LATER].some((one) => one.test(writtenLine(terms, words)));
 
 /** A length of time ahead, such as “in the next 2 weeks”. Pure. */
 export function aheadIn(terms: readonly Term[], words: readonly Word[]): number | undefined {
@@ -190,9 +198,9 @@ function writtenLine(terms: readonly Term[], words: readonly Word[]): string {
   return withClocks(line.replace(/ the(?! last)/g, ''));
 }
 
-const DAY_BEHIND = '(?= (?:$|today|yesterday|tomorrow|wd\\d|date|_))';
+const DAY_BEHIND = '(?= (?:$|this|morning|night|today|yesterday|tomorrow|wd\\d|date|_))';
 const HOURS = new RegExp(` (between|since) n(\\d{1,2}) until n(\\d{1,2})${DAY_BEHIND}`, 'g');
-const HOUR = new RegExp(` (since|until|at) n(\\d{1,2})${DAY_BEHIND}`, 'g');
+const HOUR = new RegExp(` (since|until|at|tomorrow|morning|until wd\\d) n(\\d+)${DAY_BEHIND}`, 'g');
 
 /** Writes hours as times of day: “14 Uhr”, “between 2 and 4pm”, “since 9”. */
 function withClocks(line: string): string {
@@ -241,8 +249,11 @@ function written(term: Term, words: readonly Word[]): string[] {
   return isFiller ? [] : ['_'];
 }
 
+const CLOCKS: Record<string, string> = { midnight: '0:00', noon: '12:00' };
+
 /** Minute of the day. */
-function minuteOf(text: string): number | undefined {
+function minuteOf(word: string): number | undefined {
+  const text = CLOCKS[word] ?? word;
   const [, hours, minutes = '0', half] = /^(\d{1,2})(?::(\d{2}))?\s?([ap]m)?$/.exec(text) ?? [];
   if (hours === undefined || (half === undefined && !text.includes(':'))) return undefined;
   const hour = half === undefined ? Number(hours) : (Number(hours) % 12) + (half === 'pm' ? 12 : 0);

@@ -20,6 +20,8 @@ const MAX_TURNS = 10;
 
 interface ThreadContext extends FindContext {
   before: ParsedQuestion | undefined;
+  /** The last subjects that were named together. */
+  several: readonly NamedSubject[];
   /** The last answer. */
   shown: string;
 }
@@ -35,15 +37,41 @@ export function findInThread(
 ): ParsedQuestion {
   const { about = [] } = context;
   let before = about.length > 0 ? { ...findIn('status', context), subjects: about } : undefined;
+  let several = about;
   let shown = '';
   for (const turn of turns.slice(-MAX_TURNS)) {
-    const found = continued(findIn(turn.question, context), { ...context, before, shown });
+    const found = findAfter(turn.question, { ...context, before, several, shown });
     // A request is repeated only for a choice that it waits for.
     const request = found.choices.length > 0 ? found.request : undefined;
     if (isAnswerable(found)) before = { ...found, request };
+    if (found.subjects.length > 1) several = found.subjects;
     shown = turn.answer;
   }
-  return continued(findIn(question, context), { ...context, before, shown });
+  return findAfter(question, { ...context, before, several, shown });
+}
+
+const OTHER = /\b(?:other|else|ander[en]|otr[oa])/i;
+/** Ends of parts of a long text. */
+const PART_END = /[.!?:;,\n]\s+(?=\S)/g;
+
+/** “I have a demo of Shop at 2, is it up?”: if the whole tells too much, its last parts are asked. */
+function findAfter(question: string, context: ThreadContext): ParsedQuestion {
+  let { before } = context;
+  const all = findIn(question, context);
+  const others = context.several.filter((one) => !before?.subjects.includes(one));
+  if (OTHER.test(question) && (others.length === 1 || !has(all, 'it')))
+    before = before && others.length === 1 ? { ...before, subjects: others } : undefined;
+  const whole = continued(all, { ...context, before });
+  const isClear = isAnswerable(whole) || whole.request || whole.choices.length > 0;
+  if (isClear || whole.lead.includes('general')) return whole;
+  for (const { index } of [...question.matchAll(PART_END)].slice(-3)) {
+    const first = findIn(question.slice(0, index), context);
+    const now = findIn(question.slice(index + 1), context);
+    if (first.subjects.length > 0) before = first;
+    const found = continued(now, { ...context, before });
+    if ((before || !has(now, 'it')) && !found.request && isAnswerable(found)) return found;
+  }
+  return whole;
 }
 
 /** Adds to a question what it leaves out: the monitor, time or topic of the one before. */
@@ -56,7 +84,8 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   if (now.request) return hasNames ? now : { ...now, subjects };
   const isShort = has(now, 'also', 'it');
   const alike = now.choices.length > 0 || (isShort && !hasNames);
-  const near = alike ? findAlike(now.words, index, subjects) : undefined;
+  const [again, ...more] = now.choices.filter((one) => subjects.includes(one));
+  const near = again && more.length === 0 ? again : alike && findAlike(now.words, index, subjects);
   const isNewTopic = has(now, ...TOPICS);
   const concepts = isNewTopic ? now.concepts : withTopics(now, before);
   const span = now.span ?? (has(now, 'now') ? undefined : before.span);

@@ -124,6 +124,9 @@ const FIRST_LINES = `
   slowest monitor  The slowest is **Blog**: 1.8 s in its last check.
   was anything down yesterday?  Yes, 1 monitor was down on 26 Nov 2026 (UTC).
   was everything up yesterday?  No, 1 monitor was down on 26 Nov 2026 (UTC).
+  what had the most incidents yesterday?  **Blog** had the most incidents: 2 on 26 Nov 2026
+  pause everything  I can change one monitor at a time.
+  pause all but not Shop  I can change one monitor at a time.
   is quux down?  I found no monitor called “quux”.
   pause Shop for 2 hours  {"tool":"pause_monitor","input":{"monitor":"shop","until":"2026-11-27T17:36:00.000Z"}}`;
 

@@ -97,7 +97,7 @@ test('a new name isn’t looked for in the names of other monitors', () => {
 });
 
 test.each([
-  ...['why did you pause Shop?', 'who paused Shop?', 'how often do you check Shop?', 'delete all'],
+  ...['why did you pause Shop?', 'who paused Shop?', 'how often do you check Shop?', 'check all'],
   ...['wie schalte ich Shop aus?', 'was zeigt Shop gerade an?'],
   ...['was Shop paused?', 'when should we remove Shop?', 'watch Shop', 'pause the music'],
 ])('“%s” requests no change', (question) => {
@@ -126,6 +126,7 @@ const OFF_TOPIC = `
   recommend a book about monitoring | summarize this article about outages | why is the sky blue?
   how can I make my site faster? | should we migrate our database to MySQL?
   what is the difference between TCP and UDP? | how do I install Grafana on Debian?
+  my back is down, any physio tips? | write me a script that checks if the Shop is up
   when is the next public holiday? | can you book a meeting for Monday?
   Schreib ein Gedicht über Server | Was bedeutet HTTP 503? | Wie installiere ich nginx auf Debian?
   Erkläre den Unterschied zwischen TCP und UDP | ¿Cómo instalo nginx en Debian?

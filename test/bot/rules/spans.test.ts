@@ -37,6 +37,9 @@ test.each(
     yesterday afternoon | ayer por la tarde  2026-11-26T12:00  2026-11-26T18:00
     yesterday evening | gestern abend  2026-11-26T18:00  2026-11-27T00:00
     on Tuesday evening | am Dienstagabend | dienstagabends  2026-11-24T18:00  2026-11-25T00:00
+    between 2 and 5 this morning  2026-11-27T02:00  2026-11-27T05:00
+    between midnight and 3 today  2026-11-27T00:00  2026-11-27T03:00
+    between last Friday evening and Monday morning  2026-11-20T18:00  2026-11-23T12:00
     last night | letzte Nacht | anoche  2026-11-26T18:00  2026-11-27T06:00
     on Tuesday night | in der Nacht am Dienstag | Dienstagnacht  2026-11-24T18:00  2026-11-25T06:00
     3 days ago | three days ago | vor 3 Tagen | hace tres días  2026-11-24T00:00  2026-11-25T00:00

@@ -1,5 +1,5 @@
 import { inWords } from '../../../contracts/duration.ts';
-import { bold } from '../../shared/inert-markdown.ts';
+import { bold, plain } from '../../shared/inert-markdown.ts';
 import { counted } from '../../shared/text-format.ts';
 import type { UptimeShown } from '../../tools/get-uptime.ts';
 import type { FoundIncident, IncidentsFound } from '../../tools/list-incidents.ts';
@@ -34,7 +34,8 @@ export const incidents: Overview = (found, context) => {
   const isLatest = !span && has(found, 'latest', 'last', 'when');
   const isRecent = has(found, 'past') && !has(found, 'incident');
   const back = isLatest ? '400d' : isRecent ? '24h' : STANDARD_SPAN;
-  const isNegated = has(found, 'not') && has(found, 'down', 'incident', 'downtime');
+  const isOfDown = has(found, 'down', 'incident', 'downtime');
+  const isNegated = isOfDown && has(found, 'not') && has(found, 'which', 'howMany');
   const lengthMs = span ? span.toMs - span.fromMs : 0;
   const before = span && { fromMs: span.fromMs - lengthMs, toMs: span.fromMs };
   const isCompared = before !== undefined && has(found, 'compare');
@@ -49,7 +50,8 @@ export const incidents: Overview = (found, context) => {
       ...(isCompared ? [look('list_incidents', { ...spanInput(before, back), limit: 1 })] : []),
     ],
     write(list, other) {
-      const when = span ? spanInWords(span, context) : `in the last ${BACK_IN_WORDS[back]}`;
+      const time = span ? spanInWords(span, context) : `in the last ${BACK_IN_WORDS[back]}`;
+      const when = found.group ? `${time} among “${plain(found.group)}” monitors` : time;
       const isIn = isTyped
         ? among(other as MonitorsFound | undefined)
         : ({ monitor }: OfMonitor) => folded(monitor).includes(found.group ?? '');
@@ -158,7 +160,14 @@ class IncidentsText {
   /** The monitor with the most incidents, or the most downtime. */
   private most(found: ParsedQuestion): string {
     const isByTime = has(found, 'downtime', 'down', 'worst') && !has(found, 'incident', 'howOften');
-    const sorted = [...this.list.by_monitor].sort((a, b) =>
+    const { by_monitor: longest, incidents: all, total } = this.list;
+    // The tool leaves out monitors with little downtime.
+    const every = [...this.names].map((monitor) => {
+      const own = all.filter((one) => one.monitor === monitor);
+      const down_seconds = own.reduce((sum, one) => sum + one.lasted_seconds, 0);
+      return { monitor, incidents: own.length, down_seconds };
+    });
+    const sorted = (isByTime || total > all.length ? [...longest] : every).sort((a, b) =>
       isByTime ? b.down_seconds - a.down_seconds : b.incidents - a.incidents,
     );
     const [first] = sorted;

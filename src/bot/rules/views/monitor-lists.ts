@@ -147,10 +147,11 @@ export const group: Overview = (found, { nowMs }) => {
   const { group: text = '', type } = found;
   const isType = text === type;
   const input = isType ? { check_type: text.toUpperCase() } : { text };
-  return listView({ ...input, limit: MAX_LISTED }, ({ matching, monitors }) => {
+  const [status, that] = has(found, 'down') ? ['down', ' that is down'] : [undefined, ''];
+  return listView({ ...input, status, limit: MAX_LISTED }, ({ matching, monitors }) => {
     const noun = isType ? `${text.toUpperCase()} monitor` : 'monitor';
     const which = isType ? '' : ` with “${plain(text)}” in the name or target`;
-    if (matching === 0) return `There is no ${noun}${which}.`;
+    if (matching === 0) return `There is no ${noun}${which}${that}.`;
     const bad = monitors.filter((one) => !isUp(one)).length;
     const isTrue = has(found, 'down') ? bad > 0 : bad === 0;
     const answer = has(found, 'ok', 'up', 'down') ? yesOrNo(found, isTrue) : '';

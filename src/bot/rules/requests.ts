@@ -103,6 +103,9 @@ function verbIn(terms: readonly Term[]): RequestVerb | undefined {
   );
   if (isNegated) return undefined;
   const clear = CLEAR_VERBS.find((verb) => terms.some(isVerb(verb)));
+  // “Turn off the alerts of Shop” doesn't pause or remove Shop.
+  const isOfAlerts = terms.some(({ concepts }) => concepts.includes('alert'));
+  if (isOfAlerts && (clear === 'pause' || clear === 'remove')) return 'snooze';
   if (clear !== undefined) return clear;
   // “Set Shop on hold”.
   const first = terms.find(

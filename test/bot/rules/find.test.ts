@@ -146,6 +146,14 @@ test.each(
   expect(mayConcernServices(text, INDEX)).toBe(isOfServices);
 });
 
+test.each([
+  'turn off the alerts of Shop',
+  'remove the alarms for Shop',
+  'Schalt die Alarme für Shop aus',
+])('“%s” snoozes, and neither pauses nor removes', (question) => {
+  expect(find(question).request?.verb).toBe('snooze');
+});
+
 test('an alert from another system can be acknowledged and snoozed, but not changed', () => {
   const alert: NamedSubject = { id: 'alert:1', kind: 'alert', name: 'Queue' };
   const index = indexNames([alert]);

@@ -6,6 +6,7 @@ import { aheadIn, type Span, spanIn } from './spans.ts';
 import {
   addressIn,
   folded,
+  isPluralNoun,
   MAX_CHARACTERS,
   numberOf,
   type Term,
@@ -21,6 +22,10 @@ export interface ParsedQuestion {
   choices: readonly NamedSubject[];
   /** A part of names that many monitors have, or a type of check: “the Payments monitors”. */
   group?: string;
+  /** A part of names to leave out: “without staging”. */
+  without?: string;
+  /** A noun in the plural, such as “monitors”. */
+  isOfMany: boolean;
   span?: Span;
   concepts: ReadonlySet<Concept>;
   request?: ChangeRequest;
@@ -72,10 +77,14 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
   }
   const address = words.find(({ text }) => addressIn(text) !== undefined);
   const isUnnamed = names.taken.size === 0 && request === undefined;
+  const without = withoutIn(terms, words, index);
+  const group = address && isUnnamed ? addressIn(address.text) : undefined;
   return {
-    ...(address && isUnnamed
-      ? { subjects: [], choices: [], group: addressIn(address.text) }
+    ...(group !== undefined || without !== undefined
+      ? { subjects: [], choices: [], group }
       : groupOf(names, { words, terms, index })),
+    without,
+    isOfMany: terms.some((term) => isPluralNoun(term, words)),
     span: spanIn(terms, words, clock),
     aheadMs: aheadIn(terms, words),
     concepts: new Set(terms.flatMap((term) => term.concepts)),
@@ -91,6 +100,18 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
     words,
   };
 }
+
+const MAX_BEHIND = 3;
+
+/** A word of names right behind “without”. */
+function withoutIn(terms: readonly Term[], words: readonly Word[], { byWord }: NameIndex) {
+  const except = terms.find(({ concepts }) => concepts.includes('except'));
+  const behind = except ? words.slice(except.to, except.to + MAX_BEHIND) : [];
+  return behind.map(({ text }) => stem(text)).find((word) => byWord.has(word));
+}
+
+/** “How many”, but not “how much”. */
+const MANY = /^(?:many|vielen?|cuant[oa]s)$/;
 
 const MAX_FEW = 3;
 
@@ -111,8 +132,7 @@ function groupOf(
 ): Pick<ParsedQuestion, 'subjects' | 'choices' | 'group'> {
   const { words, terms, index } = question;
   const single = (at: number) => stem(words[at]?.text ?? '');
-  const isPlural = ({ from, concepts }: Term) =>
-    concepts.includes('service') && words[from]?.text.endsWith('s');
+  const isPlural = (term: Term) => isPluralNoun(term, words);
   const plural = terms.find((term) => isPlural(term) && taken.has(term.from - 1));
   if (plural && subjects.length + choices.length > 0) {
     let start = plural.from - 1;
@@ -132,7 +152,8 @@ function groupOf(
       concepts.includes('technical') &&
       (TYPES.has(single(from)) || (index.byWord.get(single(from))?.length ?? 0) > 1),
   );
-  if (taken.size === 0 && isOfMany && technical) {
+  const isCount = words.some(({ text }) => MANY.test(text));
+  if (taken.size === 0 && technical && (isOfMany || isCount)) {
     return { subjects: [], choices: [], group: single(technical.from) };
   }
   // “The backups” are all of the few that match.
@@ -168,7 +189,10 @@ const ENOUGH = 2;
 const HINTS = listOf('why when duration howOften howMany which all service now here');
 
 /** Words that tell that a question is about all monitors, or this channel. */
-const OF_ALL = listOf('all service here longest worst most newest latest');
+const OF_ALL = listOf('all here longest worst most newest latest');
+
+/** Facts of one monitor only. */
+const OF_ONE = listOf('duration interval check');
 
 const REQUESTED = listOf('pause paused resume snooze remove acknowledge alert watch set');
 
@@ -178,8 +202,9 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   const isOfOther = has(found, 'general');
   if (request) return !isOfOther || (unknown.length === 0 && subjects.length > 0);
   // Nobody knows who did something.
-  if (has(found, 'who') && has(found, ...REQUESTED)) return false;
   const hasName = subjects.length > 0 || group !== undefined;
+  const isOfPerson = has(found, 'who') && has(found, ...REQUESTED);
+  if (isOfPerson || (hasName && found.lead.includes('who'))) return false;
   const isCount = has(found, 'howMany', 'which', 'all') && has(found, 'service', 'technical');
   const topics = TOPICS.filter((one) => concepts.has(one) && !(one === 'usage' && hasName)).length;
   // Without a topic, a name may be a common word.
@@ -187,13 +212,15 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   const isSure = isGroup || topics > 0 || (unknown.length === 0 && !has(found, 'howMany'));
   const names = hasName ? (isSure ? 3 : has(found, 'howMany') ? 0 : 1) : choices.length > 0 ? 2 : 0;
   if (isOfOther && (names === 0 || found.lead.includes('general'))) return false;
-  const isOfAll = has(found, ...OF_ALL) || found.lead.includes('which');
+  const isOfAll = found.isOfMany || has(found, ...OF_ALL) || found.lead.includes('which');
+  const isAll = isOfAll || has(found, 'which');
+  if (names === 0 && has(found, ...OF_ONE) && !isAll) return false;
   if (names === 0 && unknown.length > 0 && !isOfAll) return false;
   const isOfPast = span !== undefined && has(found, 'past', 'all') && unknown.length === 0;
   const isTopic = !hasName && (isCount || isOfPast);
   const about = names + Math.min(4, 2 * (topics + Number(isTopic)));
   const hints = span || has(found, ...HINTS) ? 1 : 0;
-  const doubt = unknown.length * (names === 0 && unknown.length > 1 ? 2 : 1);
+  const doubt = unknown.length * (unknown.length > (names === 0 ? 1 : 2) ? 2 : 1);
   return about + hints - doubt - (isOfOther ? 4 : 0) >= ENOUGH;
 }
 

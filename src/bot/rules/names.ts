@@ -1,6 +1,14 @@
 import type { Concept } from './languages/vocabulary.ts';
 import { distance, maskOf, typosIn } from './typos.ts';
-import { addressIn, conceptsOf, folded, isKnownWord, type Word } from './words.ts';
+import {
+  addressIn,
+  conceptsOf,
+  folded,
+  isKnownWord,
+  isPluralNoun,
+  termsIn,
+  type Word,
+} from './words.ts';
 
 /** A monitor, or an alert from another system that is firing in the channel. */
 export interface NamedSubject {
@@ -134,18 +142,19 @@ export function findNames(words: readonly Word[], index: NameIndex): FoundNames 
     taken: new Set(),
   };
   const concepts = words.map(({ text }) => conceptsOf(text));
-  const isOfMany = concepts.some(
-    (known, at) =>
-      known.includes('all') ||
-      known.includes('howMany') ||
-      (known.includes('service') && words[at]?.text.endsWith('s')),
+  const isOfMany = termsIn(words, () => false).some(
+    (term) =>
+      term.concepts.some((one) => one === 'all' || one === 'howMany') || isPluralNoun(term, words),
   );
-  const matches = matchesIn(words, index)
-    .filter((match) => isTelling(match, { words, concepts, isOfMany }))
-    .sort(
-      (a, b) =>
-        b.at.length - a.at.length || Number(b.isWhole) - Number(a.isWhole) || b.quality - a.quality,
-    );
+  const telling = matchesIn(words, index).filter((match) =>
+    isTelling(match, { words, concepts, isOfMany }),
+  );
+  // “The plain shop, not the API”.
+  const meant = telling.filter(({ at: [first = 0] }) => !isExcluded(words, concepts, first));
+  const matches = (meant.length > 0 ? meant : telling).sort(
+    (a, b) =>
+      b.at.length - a.at.length || Number(b.isWhole) - Number(a.isWhole) || b.quality - a.quality,
+  );
   const matchesAt: Match[][] = words.map(() => []);
   for (const match of matches) for (const at of match.at) matchesAt[at]?.push(match);
   for (const best of matches) {
@@ -176,6 +185,15 @@ export function findNames(words: readonly Word[], index: NameIndex): FoundNames 
   if (isPart) found.subjects.push(alike);
   found.choices = isPart ? [] : [...new Set(found.choices)];
   return found;
+}
+
+const NOT = /^(?:not|nicht|no)$/;
+
+/** True for a name right behind “not”. */
+function isExcluded(words: readonly Word[], concepts: ReadonlyArray<Concept[]>, at: number) {
+  let before = at - 1;
+  while (concepts[before]?.includes('filler')) before -= 1;
+  return NOT.test(words[before]?.text ?? '');
 }
 
 /** A name must have a word that means nothing else or only a technical noun, or stand there as it is. */

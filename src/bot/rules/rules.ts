@@ -31,10 +31,16 @@ const MAX_CHOICES = 10;
 export function planAnswer(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
   if (found.choices.length === 0 && !found.request && isOfUnknown(found))
     return { text: noSuchName(found) };
-  // No tool leaves something out.
-  const isPartial = has(found, 'except') && (found.span !== undefined || hasName(found));
+  // Only lists of states and incidents can leave something out.
+  const isList = found.without !== undefined && has(found, ...LISTED);
+  const isPartial =
+    has(found, 'except') &&
+    !isList &&
+    (found.span !== undefined || hasName(found) || found.without !== undefined);
   return isPartial || !isAnswerable(found) ? undefined : planOf(found, context);
 }
+
+const LISTED = listOf('ok up down incident alert degraded paused flapping status');
 
 const hasName = ({ subjects, choices, group }: ParsedQuestion) =>
   subjects.length + choices.length > 0 || group !== undefined;

@@ -8,6 +8,7 @@ import {
 } from './find.ts';
 import { type Concept, listOf } from './languages/vocabulary.ts';
 import { findAlike, findNames, indexNames, type NamedSubject } from './names.ts';
+import type { Span } from './spans.ts';
 
 /** An earlier question of a thread and its answer. */
 export interface EarlierTurn {
@@ -88,7 +89,7 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   const near = again && more.length === 0 ? again : alike && findAlike(now.words, index, subjects);
   const isNewTopic = has(now, ...TOPICS);
   const concepts = isNewTopic ? now.concepts : withTopics(now, before);
-  const span = now.span ?? (has(now, 'now') ? undefined : before.span);
+  const span = now.span ?? (has(now, 'now') ? undefined : spanAfter(now, before));
   if (near)
     return { ...now, subjects: [...now.subjects, near], choices: [], concepts, span, unknown: [] };
   if (hasNames) return isNewTopic ? now : { ...now, concepts, span };
@@ -98,8 +99,14 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   return { ...now, subjects, group: before.group, concepts, span };
 }
 
+/** The time of the question before, or the one before that: “and the day before?”. */
+function spanAfter(now: ParsedQuestion, { span }: ParsedQuestion): Span | undefined {
+  if (!span || !has(now, 'earlier')) return span;
+  return { fromMs: 2 * span.fromMs - span.toMs, toMs: span.fromMs };
+}
+
 /** Questions that need something before them. */
-const ASKING = listOf('why when duration howOften past now compare');
+const ASKING = listOf('why when duration howOften past now compare earlier except');
 
 const KEPT = [...TOPICS, ...listOf('worst most not all which past howOften howMany')];
 

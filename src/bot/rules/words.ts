@@ -92,7 +92,7 @@ const STEM = 3;
 class Language {
   private readonly phrases = new Map<string, Phrase[]>();
   private readonly stems = new Map<string, Phrase[]>();
-  private readonly longWords: Array<{ word: string; mask: number }> = [];
+  private readonly longWords: Array<{ word: string; mask: number; isStem: boolean }> = [];
 
   constructor(vocabulary: Vocabulary) {
     for (const [concept, list] of Object.entries(vocabulary) as Array<[Concept, string]>) {
@@ -136,8 +136,11 @@ class Language {
 
   /** A known word that is one typo away. */
   corrected(word: string): string | undefined {
-    const mask = maskOf(word);
-    return this.longWords.find((one) => distance(word, mask, one.word, one.mask, 1) <= 1)?.word;
+    const isNear = (one: (typeof this.longWords)[number]) => {
+      const text = one.isStem ? word.slice(0, one.word.length) : word;
+      return distance(text, maskOf(text), one.word, one.mask, 1) <= 1;
+    };
+    return this.longWords.find(isNear)?.word;
   }
 
   private add(text: string, concept: Concept, group: number): void {
@@ -150,9 +153,9 @@ class Language {
     const phrases = index.get(key) ?? [];
     phrases.push({ words, isStem, concept, group });
     index.set(key, phrases);
-    const isLong = others.length === 0 && !isStem && first.length >= MIN_CORRECTED;
-    if (isLong && !NOT_CORRECTED.includes(concept))
-      this.longWords.push({ word: first, mask: maskOf(first) });
+    const isLong = others.length === 0 && first.length >= (isStem ? MIN_STEM : MIN_CORRECTED);
+    if (!isLong || NOT_CORRECTED.includes(concept)) return;
+    this.longWords.push({ word: first, mask: maskOf(first), isStem });
   }
 }
 
@@ -165,6 +168,7 @@ const NOT_CORRECTED = listOf('filler pause resume snooze remove acknowledge watc
 
 /** Shorter words are often other words. */
 const MIN_CORRECTED = 6;
+const MIN_STEM = 8;
 
 function isAt({ words, isStem }: Phrase, all: readonly string[], at: number): boolean {
   return words.every((word, place) => {
@@ -249,3 +253,8 @@ export function numberOf(
   if (/^\d{1,3}$/.test(text)) return Number(text);
   return concepts.includes('numbers') ? group : undefined;
 }
+
+/** True for “monitors” and “Dienste”. */
+export const isPluralNoun = ({ from, concepts }: Term, words: readonly Word[]): boolean =>
+  concepts.includes('service') &&
+  /(?:s|monitore|monitoren|diensten?|seiten)$/.test(words[from]?.text ?? '');

@@ -18,8 +18,9 @@ export const english = {
   howMany: 'how many, number of, count, how much, amount',
   all: 'everything, entire, anything, something, nothing, all, any, each, every monitor, every service, overall, total, whole, everyone, none, ones, which one, our monitors',
   not: 'not, no, isnt, arent, wasnt, werent, never, didnt, hasnt, doesnt, havent, wont, aint, dont',
+  earlier: 'the day before, day before that, previous day, the day before that',
   except:
-    'except, ignoring, ignore, not counting, leaving out, excluding, exclude, without, apart from, other than, aside from',
+    'skip, leave out, not including, minus, except, ignoring, ignore, not counting, leaving out, excluding, exclude, without, apart from, other than, aside from',
   it: 'it, its, that, that one, this one, them, they, those, these, their',
   also: 'and, what about, how about, and what about, same for, plus, how bout, what bout, same with',
   past: 'was, were, had, did, went, happened, has been, have been, been, what happened, acked, acknowledged',
@@ -60,7 +61,7 @@ export const english = {
   most: 'most, top, best, max, highest, biggest number, more than once, several times, multiple times, repeatedly',
   longest: 'longest, biggest, largest, worst outage, worst incident',
   compare:
-    'compare*, more, fewer, less, comparison, compared, versus, vs, better, worse, trend*, improv*, than the week before, week before, than before, than last week, than last month, than usual, vs the day before, than the day before',
+    'compare*, slower, faster, more, fewer, less, comparison, compared, versus, vs, better, worse, trend*, improv*, than the week before, week before, than before, than last week, than last month, than usual, vs the day before, than the day before',
   latest: 'latest, most recent, last time',
   watch:
     'watch, monitor, add, keep an eye on, track, observe, start watching, start monitoring, create',
@@ -81,7 +82,7 @@ export const english = {
   now: 'now, right now, currently, at the moment, at present, presently, atm, rn, just now, at this moment, current, ongoing, active, still open, are open, open incident*, open outage*, open alert*',
   today: 'today, todays',
   yesterday: 'yesterday, yesterdays',
-  dayBefore: 'day before yesterday',
+  dayBefore: 'the day before yesterday, day before yesterday',
   night: 'night, nite, overnight, overnite, tonight, nights',
   morning: 'morning, mornings',
   afternoon: 'afternoon',

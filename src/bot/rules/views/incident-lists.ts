@@ -10,6 +10,7 @@ import { folded } from '../words.ts';
 import {
   causeText,
   incidentText,
+  isKept,
   look,
   MAX_ROWS,
   type Overview,
@@ -17,6 +18,7 @@ import {
   timeText,
   type ViewContext,
   viewOf,
+  withoutText,
   withRows,
   yesOrNo,
 } from './view.ts';
@@ -51,10 +53,12 @@ export const incidents: Overview = (found, context) => {
     ],
     write(list, other) {
       const time = span ? spanInWords(span, context) : `in the last ${BACK_IN_WORDS[back]}`;
-      const when = found.group ? `${time} among “${plain(found.group)}” monitors` : time;
+      const among = found.group ? ` among “${plain(found.group)}” monitors` : '';
+      const when = time + among + withoutText(found);
       const isIn = isTyped
-        ? among(other as MonitorsFound | undefined)
-        : ({ monitor }: OfMonitor) => folded(monitor).includes(found.group ?? '');
+        ? namedIn(other as MonitorsFound | undefined)
+        : ({ monitor }: OfMonitor) =>
+            folded(monitor).includes(found.group ?? '') && isKept(found, monitor);
       const writer = new IncidentsText(onlyOf(list as IncidentsFound, isIn), when, context);
       if (isNegated && other) return writer.notDown(other as MonitorsFound);
       if (isLatest) return writer.latest();
@@ -68,7 +72,7 @@ interface OfMonitor {
   monitor: string;
 }
 
-function among(list: MonitorsFound | undefined): (one: OfMonitor) => boolean {
+function namedIn(list: MonitorsFound | undefined): (one: OfMonitor) => boolean {
   const names = new Set(list?.monitors.map(({ name }) => name));
   return ({ monitor }) => names.has(monitor);
 }

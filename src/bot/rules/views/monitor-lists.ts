@@ -12,6 +12,7 @@ import {
   capital,
   causeText,
   expiryText,
+  isKept,
   look,
   MAX_ROWS,
   maintenanceText,
@@ -22,6 +23,7 @@ import {
   type View,
   type ViewContext,
   viewOf,
+  withoutText,
   withRows,
   yesOrNo,
 } from './view.ts';
@@ -55,6 +57,8 @@ function firingAlerts({ reported_alerts: reported }: MonitorsFound, nowMs: numbe
   return { total, rows, text: total > 0 ? text : '' };
 }
 
+const NOT_UP = 'not up';
+
 /** Monitors in one state now. */
 function inState(
   input: object,
@@ -62,14 +66,15 @@ function inState(
   isIt: (monitor: MonitorView) => boolean = () => true,
 ): Overview {
   return (found, { nowMs }) =>
-    listView(input, (list) => {
-      const shown = list.monitors.filter(isIt);
+    listView({ ...input, ...(found.without && { limit: MAX_LISTED }) }, (list) => {
+      const shown = list.monitors.filter((one) => isIt(one) && isKept(found, one.name));
       const count = list.matching - (list.monitors.length - shown.length);
       const firing = firingAlerts(list, nowMs);
       const all = counted(list.total, 'monitor');
       const none = list.total === 1 ? "the only monitor isn't" : `none of ${all} is`;
       const state = count === 0 ? none : `${count} of ${all} ${are(count)}`;
-      const sentence = capital(`${yesOrNo(found, count + firing.total > 0)}${state} ${words}.`);
+      const isTrue = count + firing.total > 0 !== (words === NOT_UP && has(found, 'ok', 'up'));
+      const sentence = capital(`${yesOrNo(found, isTrue)}${state} ${words}${withoutText(found)}.`);
       const rows = [...shown.map((one) => monitorRow(one, nowMs)), ...firing.rows];
       return withRows(sentence + firing.text, rows, count + firing.total);
     });
@@ -105,6 +110,8 @@ export const maintenance: Overview = (found, context) => {
   };
 };
 export const silenced = inState(SILENCED, 'paused or in maintenance');
+
+export const notUp = inState({ status: 'not_up' }, NOT_UP);
 
 /** Everything that isn't up. */
 export const overall: Overview = (found, { nowMs }) =>
@@ -148,7 +155,7 @@ export const group: Overview = (found, { nowMs }) => {
   const isType = text === type;
   const input = isType ? { check_type: text.toUpperCase() } : { text };
   const [status, that] = has(found, 'down') ? ['down', ' that is down'] : [undefined, ''];
-  return listView({ ...input, status, limit: MAX_LISTED }, ({ matching, monitors }) => {
+  return listView({ ...input, status, limit: MAX_LISTED }, ({ total, matching, monitors }) => {
     const noun = isType ? `${text.toUpperCase()} monitor` : 'monitor';
     const which = isType ? '' : ` with “${plain(text)}” in the name or target`;
     if (matching === 0) return `There is no ${noun}${which}${that}.`;
@@ -157,7 +164,8 @@ export const group: Overview = (found, { nowMs }) => {
     const answer = has(found, 'ok', 'up', 'down') ? yesOrNo(found, isTrue) : '';
     const state = bad === 0 ? 'all up' : `${bad === MAX_LISTED ? 'at least ' : ''}${bad} not up`;
     const rows = monitors.map((one) => monitorRow(one, nowMs));
-    return withRows(`${answer}${counted(matching, noun)}${which}, ${state}.`, rows, matching);
+    const count = isType ? counted(matching, noun) : `${matching} of ${counted(total, noun)}`;
+    return withRows(`${answer}${count}${which}, ${state}.`, rows, matching);
   });
 };
 

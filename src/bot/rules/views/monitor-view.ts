@@ -269,7 +269,8 @@ class MonitorText {
     const { monitor, span, span_before: before } = this.facts;
     if (monitor.check_type === 'HEARTBEAT')
       return `${this.name} is a job that pings Askwatch, so it has no response time.`;
-    const last = this.found.span ? undefined : monitor.response_time_ms;
+    const isCompared = has(this.found, 'compare');
+    const last = this.found.span && !isCompared ? undefined : monitor.response_time_ms;
     const now = last === undefined ? [] : [`${timed(last)} in its last check`];
     const times = span?.response_time_ms;
     const average = times
@@ -277,7 +278,7 @@ class MonitorText {
           `${timed(times.mean)} on average ${this.when} (${timed(times.min)} to ${timed(times.max)})`,
         ]
       : [];
-    const earlier = has(this.found, 'compare') ? before?.response_time_ms : undefined;
+    const earlier = isCompared ? before?.response_time_ms : undefined;
     const compared = earlier ? [`${timed(earlier.mean)} in the same time before`] : [];
     const all = [...now, ...average, ...compared];
     if (all.length === 0 && !span) return this.notKnown('response times');

@@ -30,6 +30,14 @@ function chosen(found: ParsedQuestion): Overview[] {
   if (found.group !== undefined && !isOfOutages) return [lists.group];
   if (asks('here') && !asks('usage', 'down', 'incident')) return [channelAlerts];
   if (asks('usage')) return [usage];
+  if (found.without !== undefined)
+    return [
+      isPast || asks('incident')
+        ? incidents
+        : asks('ok', 'up', 'status')
+          ? lists.notUp
+          : lists.down,
+    ];
   const all: Overview[] = [];
   if (asks('certificate') && !asks('howMany')) all.push(lists.certificates);
   if (asks('slow', 'response')) all.push(lists.slowest);

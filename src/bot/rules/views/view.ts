@@ -5,6 +5,7 @@ import type { FoundIncident } from '../../tools/list-incidents.ts';
 import type { MonitorView } from '../../tools/read-model.ts';
 import { has, type ParsedQuestion } from '../find.ts';
 import { dayInWords, type Span } from '../spans.ts';
+import { folded } from '../words.ts';
 
 /** A look-up: the name of a tool of the registry and its input. */
 export interface Lookup {
@@ -122,3 +123,11 @@ export function expiryText(iso: string, nowMs: number): string {
   if (endMs <= nowMs) return `expired on ${dayInWords(endMs)}`;
   return `expires on ${dayInWords(endMs)}, in ${inWords(endMs - nowMs)}`;
 }
+
+/** True for a monitor that a question doesn't leave out. */
+export const isKept = ({ without }: ParsedQuestion, name: string): boolean =>
+  without === undefined || !folded(name).includes(without);
+
+/** ` without “staging”`; nothing if nothing is left out. */
+export const withoutText = ({ without }: ParsedQuestion): string =>
+  without === undefined ? '' : ` without “${plain(without)}”`;

@@ -154,6 +154,14 @@ test.each([
   expect(find(question).request?.verb).toBe('snooze');
 });
 
+test('a name behind “without” is left out, and one behind “not” is not meant', () => {
+  expect(find('what is down without the backup?')).toMatchObject({
+    without: 'backup',
+    subjects: [],
+  });
+  expect(namesIn('not the Blog, I meant Shop')).toEqual(['Shop']);
+});
+
 test('an alert from another system can be acknowledged and snoozed, but not changed', () => {
   const alert: NamedSubject = { id: 'alert:1', kind: 'alert', name: 'Queue' };
   const index = indexNames([alert]);

@@ -141,6 +141,10 @@ function groupOf(
       .slice(start, plural.from)
       .map(({ text }) => text)
       .join(' ');
+    const [only, ...more] = [...subjects, ...choices];
+    if (only && more.length === 0) {
+      return { subjects: [], choices: [], group: folded(only.name) };
+    }
     const isInName = [...subjects, ...choices].some(({ name }) => folded(name).includes(named));
     return { subjects: [], choices: [], group: isInName ? named : named.replace(/s$/, '') };
   }
@@ -203,7 +207,7 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   if (request) return !isOfOther || (unknown.length === 0 && subjects.length > 0);
   // Nobody knows who did something.
   const hasName = subjects.length > 0 || group !== undefined;
-  const isOfPerson = has(found, 'who') && has(found, ...REQUESTED);
+  const isOfPerson = has(found, 'who') && has(found, ...REQUESTED) && !has(found, 'which');
   if (isOfPerson || (hasName && found.lead.includes('who'))) return false;
   const isCount = has(found, 'howMany', 'which', 'all') && has(found, 'service', 'technical');
   const topics = TOPICS.filter((one) => concepts.has(one) && !(one === 'usage' && hasName)).length;

@@ -41,6 +41,7 @@ const PARTS: Record<string, [from: number, to: number]> = {
   night: [18, 30],
 };
 const PART = '(morning|afternoon|evening|night)';
+const ANY_PART = '(?: (?:morning|afternoon|evening|night))?';
 
 /**
  * A question is first written as a line of its times: `last`, `week`, `n7` for a number, `t840` for a minute of a day, and `D20418`
@@ -91,6 +92,17 @@ const FORMS: Array<[form: RegExp, read: (found: FormMatch, clock: ZoneClock) => 
     [form('this week'), (_, clock) => ofWeek(0, clock)],
     [form('this month'), (_, clock) => ofMonth(0, clock)],
     [
+      form(`since(?: D(\\d+))?${ANY_PART}(?: at)? t(\\d+)(?: D(\\d+))?`),
+      ([a, t, b], clock) => between(lastTime(a ?? b, t, clock), undefined, clock),
+    ],
+    [
+      form(`(?:D(\\d+)${ANY_PART} (?:at )?|at )t(\\d+)(?: D(\\d+))?`),
+      ([a, t, b], clock) => {
+        const time = lastTime(a ?? b, t, clock);
+        return between(time - 15 * MINUTE_MS, time + 30 * MINUTE_MS, clock);
+      },
+    ],
+    [
       form(`since (?:(?:this|last) )?(?:D(\\d+) )?${PART}`),
       ([day, part], clock) =>
         untilNow(ofPart(day === undefined ? undefined : Number(day), part, clock), clock),
@@ -102,18 +114,7 @@ const FORMS: Array<[form: RegExp, read: (found: FormMatch, clock: ZoneClock) => 
     [form(`D(\\d+) ${PART}`), ([day, part], clock) => ofPart(Number(day), part, clock)],
     [form(`${PART} (?:_ )?D(\\d+)`), ([part, day], clock) => ofPart(Number(day), part, clock)],
     [form(`(?:(?:last|this) )?${PART}`), ([part], clock) => ofPart(undefined, part, clock)],
-    [
-      form('since(?: D(\\d+))?(?: at)? t(\\d+)(?: D(\\d+))?'),
-      ([a, t, b], clock) => between(lastTime(a ?? b, t, clock), undefined, clock),
-    ],
     [form('since D(\\d+)'), ([day], clock) => between(at(Number(day)), undefined, clock)],
-    [
-      form('(?:D(\\d+) (?:at )?|at )t(\\d+)(?: D(\\d+))?'),
-      ([a, t, b], clock) => {
-        const time = lastTime(a ?? b, t, clock);
-        return between(time - 15 * MINUTE_MS, time + 30 * MINUTE_MS, clock);
-      },
-    ],
     [form('D(\\d+)'), ([day], clock) => ofDays(Number(day), Number(day), clock)],
     [form('mon(\\d+)'), ([month], clock) => ofNamedMonth(Number(month), clock)],
     [form('recently'), (_, clock) => rolling('24', 'hour', clock)],
@@ -199,6 +200,9 @@ function writtenLine(terms: readonly Term[], words: readonly Word[]): string {
 }
 
 const DAY_BEHIND = '(?= (?:$|this|morning|night|today|yesterday|tomorrow|wd\\d|date|_))';
+/** “At 9 in the evening”, “yesterday evening at 9”. */
+const LATE =
+  / t(\d+)(?=(?: until t\d+)?(?: (?:this|today|yesterday|wd\d))* (?:afternoon|evening|night))|(?<= (?:afternoon|evening|night)(?: at)?) t(\d+)/g;
 const HOURS = new RegExp(` (between|since) n(\\d{1,2}) until n(\\d{1,2})${DAY_BEHIND}`, 'g');
 const HOUR = new RegExp(` (since|until|at|tomorrow|morning|until wd\\d) n(\\d+)${DAY_BEHIND}`, 'g');
 
@@ -218,7 +222,11 @@ function withClocks(line: string): string {
     .replace(HOURS, (all, word, a, b) =>
       Number(b) > 24 ? all : ` ${word} ${clock(a)} until ${clock(b)}`,
     )
-    .replace(HOUR, (all, word, hour) => (Number(hour) > 24 ? all : ` ${word} ${clock(hour)}`));
+    .replace(HOUR, (all, word, hour) => (Number(hour) > 24 ? all : ` ${word} ${clock(hour)}`))
+    .replace(LATE, (all, before, behind) => {
+      const minute = Number(before ?? behind);
+      return minute < DAY_MINUTES / 2 ? ` t${minute + DAY_MINUTES / 2}` : all;
+    });
 }
 
 /** A term as the forms read it. */

@@ -65,14 +65,17 @@ function findAfter(question: string, context: ThreadContext): ParsedQuestion {
   const whole = continued(all, { ...context, before });
   const isClear = isAnswerable(whole) || whole.request || whole.choices.length > 0;
   if (isClear || whole.lead.includes('general')) return whole;
-  for (const { index } of [...question.matchAll(PART_END)].slice(-3)) {
+  const ends = [...question.matchAll(PART_END)];
+  for (const { index } of ends.slice(-3)) {
     const first = findIn(question.slice(0, index), context);
     const now = findIn(question.slice(index + 1), context);
     if (first.subjects.length > 0) before = first;
     const found = continued(now, { ...context, before });
     if ((before || !has(now, 'it')) && !found.request && isAnswerable(found)) return found;
   }
-  return whole;
+  const [end] = ends;
+  const start = continued(findIn(question.slice(0, end?.index), context), { ...context, before });
+  return end && !start.request && isAnswerable(start) ? start : whole;
 }
 
 /** Adds to a question what it leaves out: the monitor, time or topic of the one before. */
@@ -89,7 +92,7 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   const near = again && more.length === 0 ? again : alike && findAlike(now.words, index, subjects);
   const isNewTopic = has(now, ...TOPICS);
   const concepts = isNewTopic ? now.concepts : withTopics(now, before);
-  const span = now.span ?? (has(now, 'now') ? undefined : spanAfter(now, before));
+  const span = spanAfter(now, before);
   if (near)
     return { ...now, subjects: [...now.subjects, near], choices: [], concepts, span, unknown: [] };
   if (hasNames) return isNewTopic ? now : { ...now, concepts, span };
@@ -99,10 +102,17 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   return { ...now, subjects, group: before.group, concepts, span };
 }
 
-/** The time of the question before, or the one before that: “and the day before?”. */
+const DAY_MS = 86_400_000;
+
+/** The time of the question before, or the one before that: “and the day before?”, “the weekend before that”. */
 function spanAfter(now: ParsedQuestion, { span }: ParsedQuestion): Span | undefined {
-  if (!span || !has(now, 'earlier')) return span;
-  return { fromMs: 2 * span.fromMs - span.toMs, toMs: span.fromMs };
+  if (span && has(now, 'earlier')) {
+    const lengthMs = span.toMs - span.fromMs;
+    // Two days are a weekend.
+    const backMs = lengthMs === 2 * DAY_MS ? 7 * DAY_MS : lengthMs;
+    return { fromMs: span.fromMs - backMs, toMs: span.toMs - backMs };
+  }
+  return now.span ?? (has(now, 'now') ? undefined : span);
 }
 
 /** Questions that need something before them. */

@@ -1,7 +1,7 @@
 /** Defines the concepts; see `Vocabulary`. */
 export const english = {
   filler:
-    'a, an, in total, altogether, over, during, before, after, across, throughout, client, clients, app, apps, doesnt need, anymore, any more, tomorrow, n, lol, haha, ugh, woke, just, the, of, for, on, in, to, by, with, is, are, am, be, do, does, can, could, would, will, should, shall, may, might, i, me, my, mine, we, us, our, ours, you, your, he, she, there, so, if, whether, then, than, but, just, please, pls, plz, kindly, thanks, thank you, thx, ty, cheers, hi, hello, hey, yo, good morning, askwatch, bot, tell, know, say, see, get, got, give, want, need, like, think, look, looking, let, lets, also, too, very, really, quite, still, already, yet, even, again, actually, anyway, btw, ok so, quick question, sorry, as, about, out, off, into, via, w, thing, things, stuff, someone, somebody, anybody, team, guys, folks, people, customers, users, im, ive, id, where, some, exactly, details, quick, quickly, info, information, wondering, curious, seems, seem, seeing, keep, keeps, heard, asking, help, any idea, fyi, called, named, wether, customer, user, complained, complains, complaining, couldnt, i mean, i meant, up to date, up to speed, have, has, having, mornin, gm, morning all, morning everyone, morning team, morning guys, morning folks, log, at all, only, asleep, slept, sleeping, hiya, heya, writing, post mortem, postmortem, start, instead, whatever, go, goes, missed, miss, midnight, noon, telling, says, wrong channel, wrong thread, wrong chat, wrong room, else',
+    'a, an, or, in total, altogether, over, during, before, after, across, throughout, client, clients, app, apps, doesnt need, anymore, any more, tomorrow, n, lol, haha, ugh, woke, just, the, of, for, on, in, to, by, with, is, are, am, be, do, does, can, could, would, will, should, shall, may, might, i, me, my, mine, we, us, our, ours, you, your, he, she, there, so, if, whether, then, than, but, just, please, pls, plz, kindly, thanks, thank you, thx, ty, cheers, hi, hello, hey, yo, good morning, askwatch, bot, tell, know, say, see, get, got, give, want, need, like, think, look, looking, let, lets, also, too, very, really, quite, still, already, yet, even, again, actually, anyway, btw, ok so, quick question, sorry, as, about, out, off, into, via, w, thing, things, stuff, someone, somebody, anybody, team, guys, folks, people, customers, users, im, ive, id, where, some, exactly, details, quick, quickly, info, information, wondering, curious, seems, seem, seeing, keep, keeps, heard, asking, help, any idea, fyi, called, named, wether, customer, user, complained, complains, complaining, couldnt, i mean, i meant, up to date, up to speed, have, has, having, mornin, gm, morning all, morning everyone, morning team, morning guys, morning folks, log, at all, only, asleep, slept, sleeping, hiya, heya, writing, post mortem, postmortem, start, instead, whatever, go, goes, missed, miss, midnight, noon, telling, says, wrong channel, wrong thread, wrong chat, wrong room, else',
   general:
     'write, explain, translate, define, summari*, compose, joke*, poem*, haiku*, recipe*, calculate, capital of, what is a, what is an, what does, what do, how do i, how do you, how to, how can i, how would, meaning, difference between, weather, lunch, dinner, movie, book, song, meeting, tutorial, code, regex, sql, python, javascript, holiday, vacation, password, invent, imagine, recommend*, suggest*, timesheet*, time sheet*, training, need a pause, take a pause, need a break, take a break, design, designs, redesign*, broke the build, breaks the build, commit, commits, pull request*, gotta run, gotta go, who can help, roll back, rollback, rolled back, redeploy*, reboot*, sell, sells, buy, salary, salaries, pension*, tax, taxes, paying us, get paid, got paid, meetings',
   service:
@@ -18,7 +18,8 @@ export const english = {
   howMany: 'how many, number of, count, how much, amount',
   all: 'everything, entire, anything, something, nothing, all, any, each, every monitor, every service, overall, total, whole, everyone, none, ones, which one, our monitors',
   not: 'not, no, isnt, arent, wasnt, werent, never, didnt, hasnt, doesnt, havent, wont, aint, dont',
-  earlier: 'the day before, day before that, previous day, the day before that',
+  earlier:
+    'before that, the weekend before, weekend before, weekend before that, week before that, the one before, the day before, day before that, previous day, the day before that',
   except:
     'skip, leave out, not including, minus, except, ignoring, ignore, not counting, leaving out, excluding, exclude, without, apart from, other than, aside from',
   it: 'it, its, that, that one, this one, them, they, those, these, their',
@@ -88,7 +89,7 @@ export const english = {
   afternoon: 'afternoon',
   evening: 'evening',
   weekend: 'weekend, weekends',
-  tomorrow: 'tomorrow',
+  tomorrow: 'tmrw, tmr, tmw, tomorrow',
   next: 'next, coming, upcoming, within',
   last: 'last, past, previous, prior',
   this: 'this',

@@ -20,7 +20,7 @@ export const german: Vocabulary = {
   howMany: 'wie viel, wie viele, wie vielen, wieviel*, anzahl, zähl, zähle, menge',
   all: 'alles, alle, allen, allem, aller, jede, jeder, jedes, jeden, irgendwas, irgendwelche*, irgendein*, etwas, nichts, nix, keins, gesamt*, insgesamt, ganze, komplett*, beide, beiden, unsere monitore, unsere dienste, alles gut, alles klar, alles fit, alle an, alles an, stimmt alles, irgendetwas, überall, keiner, sämtliche*',
   not: 'nicht, nich, net, nie, niemals, kein, keine, keinen, keinem, ohne, außer, nicht pausier*, nicht lösch*, nicht entfern*, nicht stumm*',
-  earlier: 'tag davor, tag zuvor, vortag',
+  earlier: 'davor, das wochenende davor, tag davor, tag zuvor, vortag',
   except: 'nicht mitgezählt, bis auf, ohne, außer, abgesehen von',
   it: 'es, er, ihn, ihm, sie, seine*, davon, daran, damit, der da, die da, das da, dieser da, der hier, das hier, die hier, das ding, dasselbe, das wieder, das passiert, ists, war es, wars',
   also: 'und, was ist mit, und was ist mit, und wie siehts mit, und wie sieht es mit, ebenso, genauso, sowie, dasselbe für, das gleiche für, und wie ist es mit',

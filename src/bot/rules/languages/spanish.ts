@@ -19,7 +19,7 @@ export const spanish: Vocabulary = {
   howMany: 'cuánto, cuántos, cuántas, cuánta, número de, cantidad*, cuenta, contar, total de',
   all: 'todo*, toda, todas, algo, algun*, nada, ningun*, cualquier*, cada uno, cada monitor, general, global*, total, ambos, ambas, nuestros monitores, nuestros servicios, demás, todos los, todas las',
   not: 'no, ni, nunca, tampoco, sin, excepto, salvo, aparte de, menos el, menos la, no pausar, no borrar',
-  earlier: 'día anterior, día antes, la víspera',
+  earlier: 'antes de eso, día anterior, día antes, la víspera',
   except: 'dejando fuera, menos los, menos las, sin, excepto, salvo, menos',
   it: 'lo, eso, ese, esa, esto, él, ella, ellos, ellas, aquel, su, sus, esos, esas, dicho',
   also: 'y, e, además, qué hay de, y qué tal, y qué pasa con, y cómo está, lo mismo para',

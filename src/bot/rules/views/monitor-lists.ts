@@ -151,21 +151,25 @@ export const counts: Overview = (found, { nowMs }) => {
 
 /** Monitors of one type, or with a text in their name or target; the ones that aren't up first. */
 export const group: Overview = (found, { nowMs }) => {
-  const { group: text = '', type } = found;
-  const isType = text === type;
+  const { group: text = '' } = found;
+  const isType = text === found.type;
   const input = isType ? { check_type: text.toUpperCase() } : { text };
   const [status, that] = has(found, 'down') ? ['down', ' that is down'] : [undefined, ''];
   return listView({ ...input, status, limit: MAX_LISTED }, ({ total, matching, monitors }) => {
-    const noun = isType ? `${text.toUpperCase()} monitor` : 'monitor';
-    const which = isType ? '' : ` with “${plain(text)}” in the name or target`;
-    if (matching === 0) return `There is no ${noun}${which}${that}.`;
+    const type = `${text.toUpperCase()} monitor`;
+    const where = `“${plain(text)}” in the name or target`;
+    if (matching === 0)
+      return isType ? `There is no ${type}${that}.` : `No monitor${that} has ${where}.`;
     const bad = monitors.filter((one) => !isUp(one)).length;
     const isTrue = has(found, 'down') ? bad > 0 : bad === 0;
     const answer = has(found, 'ok', 'up', 'down') ? yesOrNo(found, isTrue) : '';
     const state = bad === 0 ? 'all up' : `${bad === MAX_LISTED ? 'at least ' : ''}${bad} not up`;
     const rows = monitors.map((one) => monitorRow(one, nowMs));
-    const count = isType ? counted(matching, noun) : `${matching} of ${counted(total, noun)}`;
-    return withRows(`${answer}${count}${which}, ${state}.`, rows, matching);
+    const have = matching === 1 ? 'has' : 'have';
+    const count = isType
+      ? counted(matching, type)
+      : `${matching} of ${counted(total, 'monitor')} ${have} ${where}`;
+    return withRows(`${answer}${count}, ${state}.`, rows, matching);
   });
 };
 

@@ -27,7 +27,8 @@ function chosen(found: ParsedQuestion): Overview[] {
   const isLast = asks('last') && asks('incident', 'down');
   const isPast = found.span !== undefined || asks('past', 'latest') || isLast;
   const isOfOutages = isPast || asks('incident', 'downtime', 'longest');
-  if (found.group !== undefined && !isOfOutages) return [lists.group];
+  if (found.group !== undefined && (!isOfOutages || asks('change'))) return [lists.group];
+  if (found.group !== undefined) return [incidents];
   if (asks('here') && !asks('usage', 'down', 'incident')) return [channelAlerts];
   if (asks('usage')) return [usage];
   if (found.without !== undefined)

@@ -10,8 +10,8 @@ const INDEX = indexNames(
   }),
 );
 
-const find = (question: string) =>
-  findIn(question, { index: INDEX, nowMs: Date.parse('2026-11-27T15:36:00Z'), zone: 'UTC' });
+const CLOCK = { nowMs: Date.parse('2026-11-27T15:36:00Z'), zone: 'UTC' };
+const find = (question: string) => findIn(question, { index: INDEX, ...CLOCK });
 const namesIn = (question: string) => find(question).subjects.map(({ name }) => name);
 
 /** A row for each question of a row. */
@@ -146,11 +146,11 @@ test.each(
   expect(mayConcernServices(text, INDEX)).toBe(isOfServices);
 });
 
-test.each([
-  'turn off the alerts of Shop',
-  'remove the alarms for Shop',
-  'Schalt die Alarme für Shop aus',
-])('“%s” snoozes, and neither pauses nor removes', (question) => {
+test.each(
+  'turn off the alerts of Shop | remove the alarms for Shop | Schalt die Alarme für Shop aus'.split(
+    ' | ',
+  ),
+)('“%s” snoozes, and neither pauses nor removes', (question) => {
   expect(find(question).request?.verb).toBe('snooze');
 });
 
@@ -163,10 +163,8 @@ test('a name behind “without” is left out, and one behind “not” is not m
 });
 
 test('an alert from another system can be acknowledged and snoozed, but not changed', () => {
-  const alert: NamedSubject = { id: 'alert:1', kind: 'alert', name: 'Queue' };
-  const index = indexNames([alert]);
-  const clock = { nowMs: Date.parse('2026-11-27T15:36:00Z'), zone: 'UTC' };
-  const plan = (question: string) => planAnswer(findIn(question, { index, ...clock }), clock);
+  const index = indexNames([{ id: 'alert:1', kind: 'alert', name: 'Queue' }]);
+  const plan = (question: string) => planAnswer(findIn(question, { index, ...CLOCK }), CLOCK);
   expect(plan('ack Queue')).toHaveProperty('change.tool', 'acknowledge_incident');
   expect(plan('mute Queue')).toHaveProperty('change.tool', 'snooze_incident');
   for (const question of ['pause Queue', 'mute Queue for 2 hours', 'check Queue', 'remove Queue']) {
@@ -175,8 +173,7 @@ test('an alert from another system can be acknowledged and snoozed, but not chan
 });
 
 test('a verb in a text about something else requests nothing, also with a model', () => {
-  const clock = { nowMs: Date.parse('2026-11-27T15:36:00Z'), zone: 'UTC' };
   const found = find('write a poem that makes readers of the Blog pause');
-  expect(planAnswer(found, clock)).toBeUndefined();
-  expect(planFacts(found, clock)).not.toHaveProperty('change');
+  expect(planAnswer(found, CLOCK)).toBeUndefined();
+  expect(planFacts(found, CLOCK)).not.toHaveProperty('change');
 });

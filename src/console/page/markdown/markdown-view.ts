@@ -21,9 +21,9 @@ const LONG_CHARACTERS = 4_000;
 /** After each drawing of a growing answer, the page rests this many times as long. */
 const REST_FOR_EACH_DRAWING = 3;
 
-/** Limits of one batch of new blocks: time to create them, and their number, because styling them takes the browser longer. */
+/** Limits of one batch of new blocks: time to create them, and their elements, because laying those out takes the browser longer. */
 const BATCH_MS = 8;
-const BATCH_BLOCKS = 150;
+const BATCH_ELEMENTS = 500;
 
 const formatMarkdown = createPageWorker<MarkdownJob, MarkdownResult>('markdown-worker', 5_000);
 const colour = createPageWorker<ColourJob, ColourResult>('colour-worker', 2_000);
@@ -162,21 +162,25 @@ export class MarkdownView {
   private async replaceBlocks(blocks: readonly ShownBlock[]) {
     const { element } = this;
     let batchEndMs = performance.now() + BATCH_MS;
-    let batchBlocks = 0;
+    let batchElements = 0;
     const count = Math.max(blocks.length, element.childNodes.length);
     for (let at = 0; at < count && !this.isClosed; at += 1) {
-      if (performance.now() > batchEndMs || batchBlocks >= BATCH_BLOCKS) {
+      if (performance.now() > batchEndMs || batchElements >= BATCH_ELEMENTS) {
         await nextFrame();
-        batchBlocks = 0;
+        batchElements = 0;
         batchEndMs = performance.now() + BATCH_MS;
       }
       const block = blocks[at];
       if (block && block.key === this.keys[at]) continue;
-      batchBlocks += 1;
       const node = element.childNodes[Math.min(at, blocks.length)];
-      if (!block) node?.remove();
-      else if (node) node.replaceWith(block.create());
-      else element.append(block.create());
+      if (!block) {
+        node?.remove();
+        continue;
+      }
+      const created = block.create();
+      batchElements += elementsIn(created);
+      if (node) node.replaceWith(created);
+      else element.append(created);
     }
     this.keys = blocks.map(({ key }) => key);
     this.moveCaret();
@@ -209,6 +213,9 @@ export class MarkdownView {
     }
   }
 }
+
+const elementsIn = (node: Node) =>
+  node instanceof Element ? 1 + node.getElementsByTagName('*').length : 0;
 
 /** Waits until the browser has drawn; the timeout is for a tab in the background, which draws nothing. */
 function nextFrame(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { MarkdownPiece } from './blocks.ts';
 
 /** Plain text is split into boxes of this size, because a browser lays out only the boxes in sight. */
-const BOX_CHARACTERS = 4_000;
+const BOX_CHARACTERS = 2_000;
 
 /** Distance from the limit within which the cut may be. */
 const LOOK_BACK = 1_000;

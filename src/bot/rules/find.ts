@@ -187,7 +187,7 @@ function countIn(terms: readonly Term[], words: readonly Word[]): number | undef
   return term && numberOf(term, words);
 }
 
-/** Score from which facts about services may answer a question. */
+/** The lowest score of a question that is answered. */
 const ENOUGH = 2;
 
 const HINTS = listOf('why when duration howOften howMany which all service now here');
@@ -205,7 +205,7 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   const { subjects, choices, group, concepts, span, unknown, request } = found;
   const isOfOther = has(found, 'general');
   if (request) return !isOfOther || (unknown.length === 0 && subjects.length > 0);
-  // Nobody knows who did something.
+  // Monitors and incidents have no names of people.
   const hasName = subjects.length > 0 || group !== undefined;
   const isOfPerson = has(found, 'who') && has(found, ...REQUESTED) && !has(found, 'which');
   if (isOfPerson || (hasName && found.lead.includes('who'))) return false;

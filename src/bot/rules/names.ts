@@ -18,7 +18,7 @@ export interface NamedSubject {
   target?: string;
 }
 
-/** What a question names. */
+/** Monitors and alerts that a question names. */
 export interface FoundNames {
   /** One for each thing that is named. */
   subjects: NamedSubject[];
@@ -196,7 +196,7 @@ function isExcluded(words: readonly Word[], concepts: ReadonlyArray<Concept[]>, 
   return NOT.test(words[before]?.text ?? '');
 }
 
-/** A name must have a word that means nothing else or only a technical noun, or stand there as it is. */
+/** True if one word means nothing else, or is a technical noun, or if the name is written in full. */
 function isTelling(
   { at, isWhole, entry }: Match,
   question: { words: readonly Word[]; concepts: ReadonlyArray<Concept[]>; isOfMany: boolean },

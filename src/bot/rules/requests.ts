@@ -23,7 +23,7 @@ export interface ChangeRequest {
   target?: string;
   /** The new name. */
   name?: string;
-  /** Where the new name of a monitor begins in the question. */
+  /** Place of the new name in the question, from 0. */
   nameAt?: number;
   intervalSeconds?: number;
   /** End of a pause or a snooze. */
@@ -103,7 +103,7 @@ function verbIn(terms: readonly Term[]): RequestVerb | undefined {
   );
   if (isNegated) return undefined;
   const clear = CLEAR_VERBS.find((verb) => terms.some(isVerb(verb)));
-  // “Turn off the alerts of Shop” doesn't pause or remove Shop.
+  // “Turn off the alerts of Shop” is a snooze, because Shop is still watched.
   const isOfAlerts = terms.some(({ concepts }) => concepts.includes('alert'));
   if (isOfAlerts && (clear === 'pause' || clear === 'remove')) return 'snooze';
   if (clear !== undefined) return clear;

@@ -15,7 +15,7 @@ export { indexNames, type NamedSubject, type NameIndex } from './names.ts';
 export { type EarlierTurn, findInThread } from './threads.ts';
 export type { Lookup, View } from './views/view.ts';
 
-/** What answers a question: views, a change to propose, or a text such as “Which one?”. */
+/** An answer to write: views of facts, a change to propose, or a text such as “Which one?”. */
 export type AnswerPlan = { views: View[] } | { change: Lookup } | { text: string };
 
 /** Monitors of one answer. An answer may make eight look-ups. */

@@ -1,4 +1,5 @@
 import { firstAtMs, wallMs } from '../../contracts/wall-time.ts';
+import { MAX_SPAN_MS } from '../tools/time-span.ts';
 import { listOf } from './languages/vocabulary.ts';
 import { numberOf, type Term, type Word } from './words.ts';
 
@@ -18,9 +19,6 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const DAY_MINUTES = 1440;
-
-/** As far back as anything is kept. */
-const MAX_MS = 400 * DAY_MS;
 
 const UNIT_MS: Record<string, number> = {
   second: 1000,
@@ -118,7 +116,7 @@ const FORMS: Array<[form: RegExp, read: (found: FormMatch, clock: ZoneClock) => 
     [form('D(\\d+)'), ([day], clock) => ofDays(Number(day), Number(day), clock)],
     [form('mon(\\d+)'), ([month], clock) => ofNamedMonth(Number(month), clock)],
     [form('recently'), (_, clock) => rolling('24', 'hour', clock)],
-    [form('ever'), (_, { nowMs }) => ({ fromMs: nowMs - MAX_MS, toMs: nowMs })],
+    [form('ever'), (_, { nowMs }) => ({ fromMs: nowMs - MAX_SPAN_MS, toMs: nowMs })],
   ];
 
 function form(source: string): RegExp {
@@ -137,7 +135,7 @@ export function spanIn(
     const span = found && read(found.slice(1), clock);
     if (!span || !(span.fromMs < Math.min(span.toMs, clock.nowMs))) continue;
     const toMs = Math.min(span.toMs, clock.nowMs);
-    return { fromMs: Math.max(span.fromMs, toMs - MAX_MS), toMs };
+    return { fromMs: Math.max(span.fromMs, toMs - MAX_SPAN_MS), toMs };
   }
   return undefined;
 }

@@ -4,7 +4,7 @@ import { spanish } from './languages/spanish.ts';
 import { type Concept, listOf, type Vocabulary } from './languages/vocabulary.ts';
 import { distance, maskOf } from './typos.ts';
 
-/** A word of a question: folded, and where it stands in the text. */
+/** A folded word of a question and its place in the text, from 0. */
 export interface Word {
   text: string;
   from: number;
@@ -85,7 +85,7 @@ interface Phrase {
   group: number;
 }
 
-/** Letters by which stems are found. */
+/** Number of first letters that stems are indexed by. */
 const STEM = 3;
 
 /** Reads the words of one language. */
@@ -159,7 +159,7 @@ class Language {
   }
 }
 
-/** As they are typed on other keyboards. */
+/** The spelling of umlauts on keyboards that lack them. */
 const withoutUmlauts = (text: string) =>
   text.replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue');
 

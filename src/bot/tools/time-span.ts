@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 
 /** The monitoring service deletes older data. */
 const MAX_DAYS = 400;
-const MAX_MS = MAX_DAYS * DAY_MS;
+export const MAX_SPAN_MS = MAX_DAYS * DAY_MS;
 
 /** The input fields of a tool that reads a time span, with its default. */
 export const timeSpanFields = (standard: string) => ({
@@ -52,7 +52,7 @@ export function timeSpanOf(
   const fromMs = momentOf('from', from);
   const toMs = Math.min(to === undefined ? nowMs : momentOf('to', to, { isEnd: true }), nowMs);
   if (fromMs >= toMs) throw new CommandError('"from" must be before "to", and in the past.');
-  if (toMs - fromMs > MAX_MS) {
+  if (toMs - fromMs > MAX_SPAN_MS) {
     throw new CommandError(`That is longer than ${MAX_DAYS} days. Older data is not kept.`);
   }
   return { fromMs, toMs };
@@ -76,7 +76,7 @@ const minuteIn = (text: string) =>
   text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z$/, '$1 $2 UTC');
 
 function lengthOf(text: string): number {
-  const problem = durationProblem(text, { minMs: 1000, maxMs: MAX_MS, needsUnit: true });
+  const problem = durationProblem(text, { minMs: 1000, maxMs: MAX_SPAN_MS, needsUnit: true });
   if (problem === undefined) return readDuration(text) ?? 0;
   throw new CommandError(`"last": ${problem}.`);
 }

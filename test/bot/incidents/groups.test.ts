@@ -80,7 +80,7 @@ describe('outages that begin together', () => {
     expect(shown()).toHaveLength(1);
     await world.pass(15 * SECOND);
     expect(shown().at(-1)).toBe('4 services are down');
-    // Something changes at every poll for ten minutes.
+    // A status changes at every poll for ten minutes.
     for (let at = 0; at < 120; at += 1) {
       await world.see({ m3: at % 2 ? 'DOWN' : 'UP' });
       await world.pass(5 * SECOND);

@@ -133,7 +133,7 @@ export const up: Overview = () =>
     return `${matching} of ${counted(total, 'monitor')} ${are(matching)} up.`;
   });
 
-/** How many monitors there are, or which. */
+/** The number of monitors, and a list of them. */
 export const counts: Overview = (found, { nowMs }) => {
   const type = found.type?.toUpperCase();
   return listView({ check_type: type, sort: 'name' }, ({ matching, monitors, by_status }) => {

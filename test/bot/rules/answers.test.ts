@@ -155,6 +155,15 @@ test('several monitors and several topics each get a part', async () => {
   expect(two).toMatch(/^1 certificate .*\n\n1 of 5 monitors is down\./s);
 });
 
+test('a count of more monitors than one look-up lists is a lower bound', async () => {
+  const many = Array.from({ length: 60 }, (_, at) =>
+    monitor(`Node${at}`, { status: at < 40 ? 'PAUSED' : 'MAINTENANCE' }),
+  );
+  expect(await answer('what is paused?', many)).toMatch(
+    /^At least \d+ of 60 monitors are paused\./,
+  );
+});
+
 test('a list ends after ten rows with the number of the others', async () => {
   const many = Array.from({ length: 17 }, (_, at) => monitor(`Node${at}`, { status: 'DOWN' }));
   const text = await answer('what is down?', many);

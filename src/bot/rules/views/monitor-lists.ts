@@ -60,19 +60,17 @@ function firingAlerts({ reported_alerts: reported }: MonitorsFound, nowMs: numbe
 const NOT_UP = 'not up';
 
 /** Monitors in one state now. */
-function inState(
-  input: object,
-  words: string,
-  isIt: (monitor: MonitorView) => boolean = () => true,
-): Overview {
+function inState(input: object, words: string, isIt?: (monitor: MonitorView) => boolean): Overview {
   return (found, { nowMs }) =>
     listView({ ...input, ...(found.without && { limit: MAX_LISTED }) }, (list) => {
-      const shown = list.monitors.filter((one) => isIt(one) && isKept(found, one.name));
-      const count = list.matching - (list.monitors.length - shown.length);
+      const shown = list.monitors.filter((one) => (isIt?.(one) ?? true) && isKept(found, one.name));
+      const isFiltered = isIt !== undefined || found.without !== undefined;
+      const count = isFiltered ? shown.length : list.matching;
+      const least = isFiltered && list.matching > list.monitors.length ? 'at least ' : '';
       const firing = firingAlerts(list, nowMs);
       const all = counted(list.total, 'monitor');
       const none = list.total === 1 ? "the only monitor isn't" : `none of ${all} is`;
-      const state = count === 0 ? none : `${count} of ${all} ${are(count)}`;
+      const state = count === 0 && !least ? none : `${least}${count} of ${all} ${are(count)}`;
       const isTrue = count + firing.total > 0 !== (words === NOT_UP && has(found, 'ok', 'up'));
       const sentence = capital(`${yesOrNo(found, isTrue)}${state} ${words}${withoutText(found)}.`);
       const rows = [...shown.map((one) => monitorRow(one, nowMs)), ...firing.rows];

@@ -77,8 +77,13 @@ export function errorCard(
   return problemText(command, explained, isTyped);
 }
 
-/** Shows the id of a log line, for errors that nothing explains. */
+/** Says that the database is away, or shows the id of a log line for an error that nothing explains. */
 export function failedCard(what: string, error: unknown, log: Logger): Card {
+  const explained = explainError(error, 'monitoring service');
+  if (explained !== undefined) {
+    log.warn({ err: error }, what);
+    return textCard('warning', 'That did not work', explained);
+  }
   const logId = randomUUID().slice(0, 8);
   log.error({ err: error, logId }, what);
   const text = 'Try again. If it happens again, give the log id below to your Askwatch admin.';

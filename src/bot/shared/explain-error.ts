@@ -8,6 +8,7 @@ import {
 } from '../../clients/errors.ts';
 import { KEY_PATTERN } from '../../contracts/api-key.ts';
 import { ErrorCode } from '../../contracts/error.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../store/errors.ts';
 import { inWords } from './text-format.ts';
 
 export type ServiceName = 'model gateway' | 'monitoring service';
@@ -34,8 +35,8 @@ const NAMES_ITS_CAUSE: ReadonlyArray<string | undefined> = [
 const ADVISES = /\b(?:try again|ask again|check|add credit|correct)\b/i;
 
 /**
- * Explains a failed call to a service to the person who waits for it: what happened, and what to do. Without secrets;
- * `undefined` if the error is not about a call.
+ * Explains a failed call to a service or to the database to the person who waits for it: what happened, and what to do. Without
+ * secrets; `undefined` for other errors.
  */
 export const explainError = (error: unknown, service: ServiceName) =>
   explain(error, service, retryAdvice(error));
@@ -59,6 +60,8 @@ function describeFailure(error: unknown, service: ServiceName): string | undefin
   if (error instanceof ContractError) {
     return `The ${service} sent an answer that Askwatch cannot read.`;
   }
+  if (error instanceof StoreUnavailableError) return 'Askwatch cannot reach its database.';
+  if (error instanceof LeaseLostError) return 'The bot is moving to another Askwatch process.';
   return error instanceof CallError ? `The ${service} did not answer.` : undefined;
 }
 

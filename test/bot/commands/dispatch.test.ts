@@ -10,6 +10,8 @@ import {
   openSeenInvocations,
   type SeenInvocations,
 } from '../../../src/bot/shared/seen-invocations.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../../src/store/errors.ts';
+import type { Collection, Store } from '../../../src/store/store.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -73,6 +75,45 @@ test('a command that cannot be stored does nothing, and its card has a log id', 
   const logId = /Log id (\w{8})/.exec(textOf(card))?.[1];
   expect(lines.find((line) => line.logId === logId)).toMatchObject({ level: 50 });
   expect(service.monitors).toEqual([]);
+});
+
+/** The store, whose calls reject with the error that is in `fault`. */
+function withFault(store: Store, fault: { error?: Error }): Store {
+  const during = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (fault.error) throw fault.error;
+    return await call();
+  };
+  const faulty = <T>(collection: Collection<T>): Collection<T> => ({
+    ...collection,
+    get: (id) => during(() => collection.get(id)),
+    list: () => during(() => collection.list()),
+    update: (id, change) => during(() => collection.update(id, change)),
+  });
+  return {
+    ...store,
+    collection: (declaration) => faulty(store.collection(declaration)),
+    claims(declaration) {
+      const claims = store.claims(declaration);
+      return { ...claims, claim: (id, facts) => during(() => claims.claim(id, facts)) };
+    },
+    under: (lease) => withFault(store.under(lease), fault),
+  };
+}
+
+test.each([
+  [new StoreUnavailableError('gone'), 'Askwatch cannot reach its database. Try again in a moment.'],
+  [new LeaseLostError(), 'The bot is moving to another Askwatch process. Try again in a moment.'],
+])('cards and answers name the cause when the database fails: %s', async (error, sentence) => {
+  const fault: { error?: Error } = {};
+  const real = await openTestStore({ folder: await temporaryFolder(), log: recordingLog().log });
+  onTestFinished(() => real.close());
+  const { say } = await startTestBot({ store: withFault(real, fault) });
+  const asked = await say('/ask why?');
+  fault.error = error;
+  expect((await readAnswer(asked, 't1')).end.note).toBe(sentence);
+  expect(textOf(cardOf(await say('/ask why?')))).toContain(sentence);
+  expect(textOf(cardOf(await say('/monitor list')))).toContain(sentence);
+  fault.error = undefined;
 });
 
 test('a command may come with values instead of a line', async () => {

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { CheckType, type Monitor } from '../../contracts/monitoring.ts';
+import { PlannedWindow } from '../../contracts/monitoring-additions.ts';
 import { matches } from '../channels/channels.ts';
 import { sortByUrgency } from '../incidents/monitor-order.ts';
 import { isDegraded, isDown, isPending, isSilenced, isUp } from '../shared/status.ts';
 import { counted, shortened } from '../shared/text-format.ts';
+import { ifOffered } from './monitors.ts';
 import { countByStatus, countsInWords, MonitorView, monitorView } from './read-model.ts';
 import { firingAlerts, ReportedAlertState } from './reported-alerts.ts';
 import { asOf, isoTime, limitField, tool } from './tool.ts';
@@ -23,6 +25,9 @@ type SortOrder = (typeof SORT)[number];
 
 const DEFAULT_LIMIT = 20;
 
+/** The longest time that the service lists maintenance for. */
+const PLANNED_DAYS = 31;
+
 export const MonitorsFound = z.object({
   as_of: z.string(),
   /** All monitors. */
@@ -33,6 +38,8 @@ export const MonitorsFound = z.object({
   monitors: z.array(MonitorView),
   /** Absent on the last page. */
   next_offset: z.int().optional(),
+  /** Active and coming maintenance, by start. Only with the status `paused_or_maintenance`, if the service lists it. */
+  planned_maintenance: z.array(PlannedWindow).optional(),
   /** Firing alerts from other systems in this channel that match the filters; `alerts` is the first page of them. */
   reported_alerts: z.object({ total: z.int(), alerts: z.array(ReportedAlertState) }).optional(),
 });
@@ -42,7 +49,7 @@ export const listMonitors = tool({
   name: 'list_monitors',
   title: 'List monitors',
   description:
-    'Lists monitors with status, since when and why they are not UP, counts by status, and firing alerts from other systems in this channel.',
+    'Lists monitors with status, since when and why they are not UP, counts by status, and firing alerts from other systems in this channel. With status paused_or_maintenance also planned maintenance.',
   input: z.object({
     status: z
       .enum(Object.keys(STATUS) as [keyof typeof STATUS])
@@ -79,7 +86,13 @@ export const listMonitors = tool({
   async run(filter, { monitoring, reported, nowMs, signal }) {
     const { status, text, check_type, flapping, sort = 'urgency' } = filter;
     const { limit = DEFAULT_LIMIT, offset = 0 } = filter;
-    const all = await monitoring.list({ signal });
+    const isOfMaintenance = status === 'paused_or_maintenance';
+    const [all, planned] = await Promise.all([
+      monitoring.list({ signal }),
+      isOfMaintenance
+        ? ifOffered(monitoring.planned({ days: PLANNED_DAYS, limit: DEFAULT_LIMIT, signal }))
+        : undefined,
+    ]);
     const matching = all.filter(
       (monitor) =>
         isMatch(monitor, filter) && (sort !== 'certificate' || monitor.certificate_ends_at),
@@ -105,6 +118,7 @@ export const listMonitors = tool({
             sort === 'certificate' ? (monitor.certificate_ends_at ?? undefined) : undefined,
         })),
       next_offset: next < matching.length ? next : undefined,
+      planned_maintenance: planned?.windows,
       reported_alerts:
         firing.length > 0 ? { total: firing.length, alerts: firing.slice(0, limit) } : undefined,
     };

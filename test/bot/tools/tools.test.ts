@@ -134,6 +134,22 @@ test('get_monitor shows the last checks and the ongoing incident', async () => {
   });
 });
 
+test('list_monitors shows coming maintenance beside paused monitors, if the service lists it', async () => {
+  const service = await startService();
+  const { id } = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
+  const starts_at = new Date(Date.now() + 86_400_000).toISOString();
+  const ends_at = new Date(Date.now() + 90_000_000).toISOString();
+  const json = { windows: [{ starts_at, ends_at }] };
+  await service.call('PUT', `/api/v1/public/monitors/${id}/maintenance`, { json });
+  const input = { status: 'paused_or_maintenance' };
+  expect(await runnerOver(service)('list_monitors', input)).toMatchObject({
+    monitors: [],
+    planned_maintenance: [{ name: 'Backup', starts_at, ends_at }],
+  });
+  const { run } = await contractService();
+  expect((await run('list_monitors', input)).planned_maintenance).toBeUndefined();
+});
+
 test('get_monitor works with a service of the bare contract', async () => {
   const { service, run } = await contractService();
   service.add({ name: 'Shop' });

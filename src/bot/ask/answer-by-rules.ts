@@ -131,7 +131,7 @@ async function* writePlan(
 
 /** A view can do without the results of all but its first look-up. */
 async function* writeView(
-  { lookups: [first, ...others], more, write }: View,
+  { lookups: [first, ...others], write }: View,
   lookUp: (lookup: Lookup) => AsyncGenerator<GeneratedPart, ToolOutcome>,
 ): AsyncGenerator<GeneratedPart, string> {
   if (!first) return '';
@@ -139,9 +139,7 @@ async function* writeView(
   if ('error' in outcome) return plain(outcome.error, MAX_ERROR);
   const found = outputOf(outcome) ?? {};
   const results: Array<Record<string, unknown> | undefined> = [];
-  for (const lookup of [...others, ...(more?.(found) ?? [])]) {
-    results.push(outputOf(yield* lookUp(lookup)));
-  }
+  for (const lookup of others) results.push(outputOf(yield* lookUp(lookup)));
   return write(found, ...results);
 }
 

@@ -2,9 +2,10 @@ import { CheckType } from '../../contracts/monitoring.ts';
 import { type Concept, listOf } from './languages/vocabulary.ts';
 import { type FoundNames, findNames, type NamedSubject, type NameIndex, stem } from './names.ts';
 import { type ChangeRequest, requestIn } from './requests.ts';
-import { aheadIn, type Span, spanIn } from './spans.ts';
+import { aheadIn, type Span, spanBehind, spanIn } from './spans.ts';
 import {
   addressIn,
+  endsClause,
   folded,
   isPluralNoun,
   MAX_CHARACTERS,
@@ -67,7 +68,10 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
   const question = text.slice(0, MAX_CHARACTERS);
   const words = wordsIn(question);
   const names = findNames(words, index);
-  const terms = withoutLead(termsIn(words, (at) => names.taken.has(at)));
+  const terms = withoutLead(
+    termsIn(words, (at) => names.taken.has(at)),
+    words,
+  );
   const clock = { nowMs, zone };
   const request = requestIn(question, { words, terms, isNamed: names.taken.size > 0, clock });
   if (request?.nameAt !== undefined) {
@@ -79,15 +83,25 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
   const isUnnamed = names.taken.size === 0 && request === undefined;
   const without = withoutIn(terms, words, index);
   const group = address && isUnnamed ? addressIn(address.text) : undefined;
+  const concepts = new Set(terms.flatMap((term) => term.concepts));
+  const found = spanIn(terms, words, clock);
+  const isThan = found?.isThan === true && COMPARED.some((one) => concepts.has(one));
+  if (isThan) concepts.add('compare');
+  // “Is Shop up? I have a demo at 2”.
+  const isMoment = found !== undefined && found.toMs - found.fromMs <= MOMENT_MS;
+  const isAside =
+    isMoment && (concepts.has('tomorrow') || !OF_THEN.some((one) => concepts.has(one)));
+  const isAhead = concepts.has('future') && !concepts.has('past');
   return {
     ...(group !== undefined || without !== undefined
       ? { subjects: [], choices: [], group }
       : groupOf(names, { words, terms, index })),
     without,
     isOfMany: terms.some((term) => isPluralNoun(term, words)),
-    span: spanIn(terms, words, clock),
-    aheadMs: aheadIn(terms, words),
-    concepts: new Set(terms.flatMap((term) => term.concepts)),
+    span:
+      isAhead || isAside ? undefined : found && (isThan ? spanBehind(found, clock.nowMs) : found),
+    aheadMs: aheadIn(terms, words, clock),
+    concepts,
     request,
     count: countIn(terms, words),
     type: words.map((word) => stem(word.text)).find((one) => TYPES.has(one)),
@@ -100,6 +114,16 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
     words,
   };
 }
+
+/** Length of “at 9”. */
+const MOMENT_MS = 45 * 60_000;
+
+/** Words of questions about a moment in the past. */
+const OF_THEN = listOf(
+  'past last since ago between why when yesterday incident dayBefore weekdays',
+);
+
+const COMPARED = listOf('compare slow response');
 
 const MAX_BEHIND = 3;
 
@@ -117,12 +141,15 @@ const MAX_FEW = 3;
 
 const OF_MANY = listOf('all which');
 
-/** “Ok” and “well” at the beginning say nothing. */
-function withoutLead([first, ...others]: Term[]): Term[] {
-  if (!first) return [];
-  const isLead =
-    first.from === 0 && first.concepts.includes('ok') && !first.concepts.includes('run');
-  return isLead ? others : [first, ...others];
+const DAY_PARTS = listOf('morning afternoon evening');
+
+/** “Ok” and “Morning!” at the beginning say nothing. */
+function withoutLead([first, ...others]: Term[], words: readonly Word[]): Term[] {
+  if (first?.from !== 0) return first ? [first, ...others] : [];
+  const isOk = first.concepts.includes('ok') && !first.concepts.includes('run');
+  const isGreeting =
+    DAY_PARTS.some((one) => first.concepts.includes(one)) && endsClause(words, first.to - 1);
+  return isOk || isGreeting ? others : [first, ...others];
 }
 
 /** A name before a noun in the plural means all monitors that have it, as does a technical word of many names. */
@@ -148,6 +175,10 @@ function groupOf(
     const isInName = [...subjects, ...choices].some(({ name }) => folded(name).includes(named));
     return { subjects: [], choices: [], group: isInName ? named : named.replace(/s$/, '') };
   }
+  // “What do we monitor for the wiki?”
+  const [one, ...several] = subjects;
+  if (one && several.length === 0 && terms.some(isOfGroup))
+    return { subjects: [], choices: [], group: folded(one.name) };
   const isOfMany = terms.some(
     (term) => isPlural(term) || term.concepts.some((one) => OF_MANY.includes(one)),
   );
@@ -174,6 +205,9 @@ function groupOf(
   return { subjects: [...new Set(subjects)], choices };
 }
 
+const isOfGroup = ({ from, to, concepts }: Term) =>
+  to - from > 1 && concepts.includes('which') && concepts.includes('service');
+
 const COUNTED = listOf('slow worst service check incident certificate');
 
 function countIn(terms: readonly Term[], words: readonly Word[]): number | undefined {
@@ -198,6 +232,9 @@ const OF_ALL = listOf('all here longest worst most newest latest');
 /** Facts of one monitor only. */
 const OF_ONE = listOf('duration interval check');
 
+/** Words that make a time a question about outages. */
+const PAST = listOf('past all worst most');
+
 const REQUESTED = listOf('pause paused resume snooze remove acknowledge alert watch set');
 
 /** True if enough of a question is about services, and little about anything else. Pure. */
@@ -220,7 +257,7 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   const isAll = isOfAll || has(found, 'which');
   if (names === 0 && has(found, ...OF_ONE) && !isAll) return false;
   if (names === 0 && unknown.length > 0 && !isOfAll) return false;
-  const isOfPast = span !== undefined && has(found, 'past', 'all') && unknown.length === 0;
+  const isOfPast = span !== undefined && has(found, ...PAST) && unknown.length === 0;
   const isTopic = !hasName && (isCount || isOfPast);
   const about = names + Math.min(4, 2 * (topics + Number(isTopic)));
   const hints = span || has(found, ...HINTS) ? 1 : 0;
@@ -230,7 +267,7 @@ export function isAnswerable(found: ParsedQuestion): boolean {
 
 /** Concepts that questions about any subject have. */
 const GENERAL = listOf(
-  'filler general who which why when howMany all not also past at as until since numbers most this it between ordinal today except',
+  'filler general who which why when howMany all not also past at as until since numbers most this it between ordinal today except than future',
 );
 
 /** On-call duty and HTTP statuses: rules have no answer about them, but a model may. */

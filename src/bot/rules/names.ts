@@ -1,3 +1,4 @@
+import { ALIASES } from './languages/aliases.ts';
 import type { Concept } from './languages/vocabulary.ts';
 import { distance, maskOf, typosIn } from './typos.ts';
 import {
@@ -113,11 +114,14 @@ function formsOf(target: string): Set<string> {
 /** The one subject whose name has a word of a question and most in common with another one: after Shop, “the staging one”. Pure. */
 export function findAlike(
   words: readonly Word[],
-  { byWord, entries }: NameIndex,
+  index: NameIndex,
   others: readonly NamedSubject[],
 ): NamedSubject | undefined {
+  const { byWord, entries } = index;
   const known = new Set(others.flatMap(({ name }) => nameWords(name).map(stem)));
-  const parts = words.map(({ text }) => stem(text)).filter((word) => !known.has(word));
+  const parts = words
+    .map(({ text }) => stem(nameWord(text, index)))
+    .filter((word) => !known.has(word));
   const places = new Set(parts.flatMap((word) => byWord.get(word) ?? []));
   const ranked = [...places]
     .flatMap((place) => entries[place] ?? [])
@@ -135,7 +139,12 @@ export function findAlike(
 }
 
 /** Finds the subjects that a question names. An exact name beats a part of another; targets come last. Pure. */
-export function findNames(words: readonly Word[], index: NameIndex): FoundNames {
+export function findNames(asWritten: readonly Word[], index: NameIndex): FoundNames {
+  // “Sitio web” is any site, “la web” may be the monitor Website.
+  const words = asWritten.map((word, at) => {
+    const isPart = conceptsOf(asWritten[at - 1]?.text ?? '').includes('service');
+    return isPart ? word : { ...word, text: nameWord(word.text, index) };
+  });
   const found: FoundNames & { taken: Set<number> } = {
     subjects: [],
     choices: [],
@@ -185,6 +194,12 @@ export function findNames(words: readonly Word[], index: NameIndex): FoundNames 
   if (isPart) found.subjects.push(alike);
   found.choices = isPart ? [] : [...new Set(found.choices)];
   return found;
+}
+
+/** The word of names that a word stands for; the word itself if no name has another form of it. */
+function nameWord(text: string, { byWord }: NameIndex): string {
+  const word = ALIASES.get(text);
+  return word !== undefined && byWord.has(stem(word)) && !byWord.has(stem(text)) ? word : text;
 }
 
 const NOT = /^(?:not|nicht|no)$/;
@@ -286,7 +301,9 @@ function similarWords(text: string, index: NameIndex): Array<{ word: string; qua
 
 /** Words between two words of one name: `the API of the shop`. */
 const CONNECTING = new Set(
-  'of the for in on from de del la el los las en der des dem von vom zum zur im fur'.split(' '),
+  'of the for in on from to at a an de del la el los las en der des dem von vom zum zur im fur'.split(
+    ' ',
+  ),
 );
 const MAX_BETWEEN = 2;
 

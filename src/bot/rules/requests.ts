@@ -37,7 +37,7 @@ const CLEAR_VERBS = VERBS.slice(0, 5);
 const OTHER_VERBS = VERBS.slice(5);
 
 /** Words that may stand before a request: “ok, can you please check …”. */
-const POLITE = listOf('filler also it now all service ok since');
+const POLITE = listOf('filler also it now all service ok since every second minute hour day');
 
 /** Words of questions, which request nothing. */
 const ASKING = listOf('who which why when duration howOften howMany past');
@@ -53,7 +53,7 @@ interface QuestionParts {
 export function requestIn(question: string, parts: QuestionParts): ChangeRequest | undefined {
   const { words, terms, isNamed, clock } = parts;
   const isAsked = YES_OR_NO.test(words[0]?.text ?? '');
-  const found = isAsked ? undefined : verbIn(terms);
+  const found = isAsked ? undefined : verbIn(terms, words);
   if (found === undefined) return undefined;
   const intervalSeconds = intervalIn(terms, words);
   // “Check Shop every 5 minutes” changes it, “check Shop” checks it now.
@@ -69,7 +69,9 @@ export function requestIn(question: string, parts: QuestionParts): ChangeRequest
     return { verb, target, intervalSeconds, name: newName(question, parts)?.name };
   }
   const isOf = (one: Concept) => terms.some(({ concepts }) => concepts.includes(one));
-  if (!isNamed && !isOf('it') && (verb === 'test' || !isOf('all'))) return undefined;
+  // A reply may leave out what it is about: “then mute until 15:00, please”.
+  const isBare = verb !== 'test' && !isOf('general') && terms.every((term) => isKnown(term, words));
+  if (!isNamed && !isOf('it') && !isBare && (verb === 'test' || !isOf('all'))) return undefined;
   if (verb === 'rename') {
     const named = newName(question, parts, RENAMED);
     return named && { verb, ...named };
@@ -80,6 +82,9 @@ export function requestIn(question: string, parts: QuestionParts): ChangeRequest
   const isUnclear = beginsLater(terms, words) || (untilMs === undefined && hasTime(terms, words));
   return { verb, untilMs, isUnclear: isUnclear || undefined };
 }
+
+const isKnown = ({ from, concepts }: Term, words: readonly Word[]) =>
+  concepts.length > 0 || /^\d/.test(words[from]?.text ?? '');
 
 const TIMES = listOf(
   'tomorrow next weekend weekdays morning evening night until months numbers second minute hour day week month year',
@@ -94,7 +99,7 @@ const hasTime = (terms: readonly Term[], words: readonly Word[]) =>
 /** First words of questions for yes or no. */
 const YES_OR_NO = /^(?:is|are|was|were|ist|sind|war|waren|es|esta|estan)$/;
 
-function verbIn(terms: readonly Term[]): RequestVerb | undefined {
+function verbIn(terms: readonly Term[], words: readonly Word[]): RequestVerb | undefined {
   if (terms.some(({ concepts }) => concepts.some((one) => ASKING.includes(one)))) return undefined;
   const isVerb = (verb: RequestVerb) => (term: Term) => term.concepts.includes(verb);
   const isNegated = terms.some(
@@ -109,9 +114,11 @@ function verbIn(terms: readonly Term[]): RequestVerb | undefined {
   if (clear !== undefined) return clear;
   // “Set Shop on hold”.
   const first = terms.find(
-    ({ concepts }) =>
+    ({ from, concepts }) =>
       OTHER_VERBS.some((verb) => concepts.includes(verb)) ||
-      !concepts.some((one) => POLITE.includes(one)),
+      (!concepts.some((one) => POLITE.includes(one)) &&
+        !/^\d/.test(words[from]?.text ?? '') &&
+        addressIn(words[from]?.text ?? '') === undefined),
   );
   const verb = first && OTHER_VERBS.find((one) => isVerb(one)(first));
   const isPause = verb === 'set' && terms.some(({ concepts }) => concepts.includes('paused'));
@@ -120,11 +127,11 @@ function verbIn(terms: readonly Term[]): RequestVerb | undefined {
 
 const UNITS = ['second', 'minute', 'hour', 'day'] as const;
 
+const MARKERS = listOf('every until interval');
+
 /** `every 5 minutes`, `each hour`, `to 30s`. */
 function intervalIn(terms: readonly Term[], words: readonly Word[]): number | undefined {
-  const marker = terms.findIndex(
-    ({ concepts }) => concepts.includes('every') || concepts.includes('until'),
-  );
+  const marker = terms.findIndex(({ concepts }) => MARKERS.some((one) => concepts.includes(one)));
   if (marker === -1) return undefined;
   for (const [at, term] of terms.entries()) {
     if (at < marker) continue;
@@ -138,7 +145,7 @@ function intervalIn(terms: readonly Term[], words: readonly Word[]): number | un
 }
 
 /** Words before a new name. */
-const NAMED = /\s(?:as|called|named|name it|call it|als|namens|como|llamado)\s+/giu;
+const NAMED = /\s(?:as(?! well\b)|called|named|name it|call it|als|namens|como|llamado)\s+/giu;
 const RENAMED = /\s(?:to|into|in|as|zu|nach|als|a|por|como|en)\s+/giu;
 
 /** The name that the question ends with, as it was written. */

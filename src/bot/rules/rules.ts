@@ -55,7 +55,7 @@ export function planFacts(found: ParsedQuestion, context: ViewContext): AnswerPl
 
 function planOf(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
   const { subjects, choices, request } = found;
-  if (choices.length > 0) return { text: whichOne(found) };
+  if (choices.length > 0 && request?.verb !== 'watch') return { text: whichOne(found) };
   if (request) return planChange(found, request, context);
   if (subjects.length > MAX_SUBJECTS) return { text: TOO_MANY };
   const views =

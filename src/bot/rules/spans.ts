@@ -9,6 +9,9 @@ export interface Span {
   toMs: number;
 }
 
+/** A span of a question; `isThan` if something else is compared with it: “slower than yesterday”. */
+type FoundSpan = Span & { isThan: boolean };
+
 export interface ZoneClock {
   nowMs: number;
   /** IANA name of the channel's time zone. */
@@ -46,7 +49,7 @@ const ANY_PART = '(?: (?:morning|afternoon|evening|night))?';
  * for a day, as a number since 1970 of the channel's calendar. `_` is any other word; fillers are left out.
  */
 const WRITTEN = listOf(
-  'today yesterday dayBefore night morning afternoon evening weekend tomorrow next last this since at until between ago recently ever second minute hour day week month year oclock',
+  'today yesterday dayBefore night morning afternoon evening weekend tomorrow next last this since at until between ago recently ever second minute hour day week month year oclock than',
 );
 
 type FormMatch = ReadonlyArray<string | undefined>;
@@ -90,7 +93,7 @@ const FORMS: Array<[form: RegExp, read: (found: FormMatch, clock: ZoneClock) => 
     [form('this week'), (_, clock) => ofWeek(0, clock)],
     [form('this month'), (_, clock) => ofMonth(0, clock)],
     [
-      form(`since(?: D(\\d+))?${ANY_PART}(?: at)? t(\\d+)(?: D(\\d+))?`),
+      form(`since(?: _)?(?: D(\\d+))?${ANY_PART}(?: at)? t(\\d+)(?: D(\\d+))?`),
       ([a, t, b], clock) => between(lastTime(a ?? b, t, clock), undefined, clock),
     ],
     [
@@ -123,21 +126,31 @@ function form(source: string): RegExp {
   return new RegExp(`(?<= )(?:${source})(?= )`);
 }
 
+/** “Than yesterday”, “this week and last week”. */
+const THAN = / (?:than|this (?:week|month)) $/;
+
 /** The time that a question is about; `undefined` if it names none. Pure. */
 export function spanIn(
   terms: readonly Term[],
   words: readonly Word[],
   clock: ZoneClock,
-): Span | undefined {
+): FoundSpan | undefined {
   const line = lineOf(terms, words, clock);
   for (const [pattern, read] of FORMS) {
     const found = pattern.exec(line);
     const span = found && read(found.slice(1), clock);
     if (!span || !(span.fromMs < Math.min(span.toMs, clock.nowMs))) continue;
     const toMs = Math.min(span.toMs, clock.nowMs);
-    return { fromMs: Math.max(span.fromMs, toMs - MAX_SPAN_MS), toMs };
+    const isThan = THAN.test(line.slice(0, found.index));
+    return { fromMs: Math.max(span.fromMs, toMs - MAX_SPAN_MS), toMs, isThan };
   }
   return undefined;
+}
+
+/** The time of the same length behind a span, as far as it is over; the span itself if there is none. Pure. */
+export function spanBehind(span: Span, nowMs: number): Span {
+  const { fromMs, toMs } = span;
+  return toMs < nowMs ? { fromMs: toMs, toMs: Math.min(nowMs, toMs + (toMs - fromMs)) } : span;
 }
 
 const UNTIL = form(
@@ -149,6 +162,8 @@ const WORK_BEGINS = 9 * 60;
 const LENGTHS = new RegExp(`(?<= )n(\\d+) ${UNIT}(?= )`, 'g');
 const ONE = form(UNIT);
 const AHEAD = form(`next (?:n(\\d+) )?${UNIT}`);
+const REST = form('this (week|month|year)');
+const WHOLE: Record<string, typeof ofWeek> = { week: ofWeek, month: ofMonth, year: ofYear };
 
 /** The end of a time that begins now, such as “for 2 hours” or “until tomorrow 9:00”. Pure. */
 export function endIn(
@@ -185,15 +200,30 @@ export const beginsLater = (terms: readonly Term[], words: readonly Word[]) =>
   [FROM_TO, LATER].some((one) => one.test(writtenLine(terms, words)));
 
 /** A length of time ahead, such as “in the next 2 weeks”. Pure. */
-export function aheadIn(terms: readonly Term[], words: readonly Word[]): number | undefined {
-  const [, n = '1', unit] = AHEAD.exec(writtenLine(terms, words)) ?? [];
-  return unit === undefined ? undefined : Number(n) * unitMs(unit);
+export function aheadIn(
+  terms: readonly Term[],
+  words: readonly Word[],
+  clock: ZoneClock,
+): number | undefined {
+  const line = writtenLine(terms, words);
+  const [, n = '1', unit] = AHEAD.exec(line) ?? [];
+  if (unit !== undefined) return Number(n) * unitMs(unit);
+  const [, whole = ''] = REST.exec(line) ?? [];
+  const span = WHOLE[whole]?.(0, clock);
+  return span ? span.toMs - clock.nowMs : undefined;
 }
 
 const unitMs = (unit = '') => UNIT_MS[unit] ?? 0;
 
 function writtenLine(terms: readonly Term[], words: readonly Word[]): string {
-  const line = ` ${terms.flatMap((term) => written(term, words)).join(' ')} `;
+  // “The last week”, but not “the Shop last week”, whose name is no term.
+  const isNext = (at: number) => terms[at + 1]?.from === terms[at]?.to;
+  const texts = terms.flatMap((term, at) =>
+    written(term, words).filter(
+      (one) => one !== 'the' || term.concepts.includes('last') || isNext(at),
+    ),
+  );
+  const line = ` ${texts.join(' ')} `;
   return withClocks(line.replace(/ the(?! last)/g, ''));
 }
 
@@ -350,6 +380,11 @@ function ofMonth(months: number, clock: ZoneClock): Span | undefined {
   const date = new Date(today(clock) * DAY_MS);
   const first = (add: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + add, 1);
   return between(first(months), first(months + 1), clock);
+}
+
+function ofYear(years: number, clock: ZoneClock): Span | undefined {
+  const year = new Date(today(clock) * DAY_MS).getUTCFullYear() + years;
+  return between(Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1), clock);
 }
 
 /** This year's, or last year's if it hasn't begun. */

@@ -7,8 +7,9 @@ import {
   TOPICS,
 } from './find.ts';
 import { type Concept, listOf } from './languages/vocabulary.ts';
-import { findAlike, findNames, indexNames, type NamedSubject } from './names.ts';
+import { findAlike, findNames, indexNames, type NamedSubject, type NameIndex } from './names.ts';
 import type { Span } from './spans.ts';
+import type { Word } from './words.ts';
 
 /** An earlier question of a thread and its answer. */
 export interface EarlierTurn {
@@ -73,9 +74,12 @@ function findAfter(question: string, context: ThreadContext): ParsedQuestion {
     const found = continued(now, { ...context, before });
     if ((before || !has(now, 'it')) && !found.request && isAnswerable(found)) return found;
   }
-  const [end] = ends;
-  const start = continued(findIn(question.slice(0, end?.index), context), { ...context, before });
-  return end && !start.request && isAnswerable(start) ? start : whole;
+  const starts = ends
+    .slice(0, 3)
+    .map(({ index }) =>
+      continued(findIn(question.slice(0, index), context), { ...context, before }),
+    );
+  return starts.find((start) => !start.request && isAnswerable(start)) ?? whole;
 }
 
 /** Adds to a question what it leaves out: the monitor, time or topic of the one before. */
@@ -89,17 +93,32 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   const isShort = has(now, 'also', 'it');
   const alike = now.choices.length > 0 || (isShort && !hasNames);
   const [again, ...more] = now.choices.filter((one) => subjects.includes(one));
-  const near = again && more.length === 0 ? again : alike && findAlike(now.words, index, subjects);
+  const near =
+    again && more.length === 0 ? [again] : alike ? alikeOf(now.words, index, subjects) : [];
   const isNewTopic = has(now, ...TOPICS);
   const concepts = isNewTopic ? now.concepts : withTopics(now, before);
   const span = spanAfter(now, before);
-  if (near)
-    return { ...now, subjects: [...now.subjects, near], choices: [], concepts, span, unknown: [] };
+  if (near.length > 0) {
+    const all = [...now.subjects, ...near];
+    return { ...now, subjects: all, choices: [], concepts, span, unknown: [] };
+  }
   if (hasNames) return isNewTopic ? now : { ...now, concepts, span };
   const isOfAll = has(now, 'which', 'all', 'howMany', 'service', 'here', 'usage');
   const isFresh = (isNewTopic && isOfAll && !isShort) || now.unknown.length > 1;
+  // “How many incidents this week?”, “Which one was the longest?”
+  if (isFresh && subjects.length === 0 && has(now, 'which') && has(now, ...OF_SAME_TIME))
+    return { ...now, span };
   if (isFresh || !(isNewTopic || isShort || now.span || has(now, ...ASKING))) return now;
   return { ...now, subjects, group: before.group, concepts, span };
+}
+
+const OF_SAME_TIME = listOf('past longest most worst');
+
+/** “And the staging one?”, “EU and US too”. */
+function alikeOf(words: readonly Word[], index: NameIndex, subjects: readonly NamedSubject[]) {
+  const one = findAlike(words, index, subjects);
+  if (one) return [one];
+  return [...new Set(words.flatMap((word) => findAlike([word], index, subjects) ?? []))];
 }
 
 const DAY_MS = 86_400_000;

@@ -40,7 +40,7 @@ export const addressIn = (text: string): string | undefined =>
 
 /** A text as words are compared. Pure. */
 export function folded(text: string): string {
-  const lower = text.toLowerCase().replace(/['’]/g, '');
+  const lower = text.toLowerCase().replace(WE_ARE, 'we').replace(/['’]/g, '');
   if (PLAIN.test(lower)) return lower;
   return lower
     .normalize('NFKD')
@@ -48,6 +48,9 @@ export function folded(text: string): string {
     .toLowerCase()
     .replaceAll('ß', 'ss');
 }
+
+/** Without the apostrophe it would be the past “were”. */
+const WE_ARE = /\bwe['’]re\b/;
 
 /** Most texts have no accents, and folding those is slow. */
 const PLAIN = /^[ -~]*$/;
@@ -224,9 +227,13 @@ export function termsIn(words: readonly Word[], isTaken: (at: number) => boolean
 /** Requests whose verb may be split: “schalte Shop aus” is “schalte aus”. */
 const SPLIT = listOf('pause resume remove rename');
 
-/** The last word of the clause that a word is in: a comma takes more than a space. */
+/** The last word of the clause that a word is in. */
 const clauseEnd = (words: readonly Word[], at: number) =>
-  words.findIndex(({ to }, place) => place > at && (words[place + 1]?.from ?? Infinity) > to + 1);
+  words.findIndex((_, place) => place > at && endsClause(words, place));
+
+/** True for the last word of a clause: a comma takes more than a space. */
+export const endsClause = (words: readonly Word[], at: number): boolean =>
+  (words[at + 1]?.from ?? Infinity) > (words[at]?.to ?? 0) + 1;
 
 function correctedTerm(language: Language | undefined, words: readonly string[], at: number): Term {
   const unknown = { from: at, to: at + 1, concepts: [], group: 0 };

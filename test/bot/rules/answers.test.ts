@@ -60,6 +60,13 @@ const OUTAGES = [
   outage('Blog', '2026-11-26T08:00:00Z', '2026-11-26T08:30:00Z', 'timed out'),
 ];
 
+const PLANNED = [
+  ['Old', '2026-11-27T15:00:00Z', '2026-11-27T16:00:00Z'],
+  ['Blog', '2026-11-28T02:00:00Z', '2026-11-28T04:00:00Z'],
+].map(([name = '', starts_at = '', ends_at = '']) => {
+  return { monitor: name, name, starts_at, ends_at, timezone: 'UTC', repeats: false };
+});
+
 function monitoringOf(monitors: Monitor[]): Partial<Monitoring> {
   return {
     list: async () => monitors,
@@ -70,6 +77,7 @@ function monitoringOf(monitors: Monitor[]): Partial<Monitoring> {
       return { ...one, ...details, incident: null };
     },
     results: async () => [],
+    planned: async () => ({ windows: PLANNED, total: 2 }),
     rollups: async () => ({ by: 'hour' as const, rollups: [] }),
     async incidentList({ monitor: id, from = '', to = '' }) {
       const incidents = OUTAGES.filter(
@@ -120,6 +128,13 @@ const FIRST_LINES = `
   is everything ok?  No, 3 of 5 monitors are not up (1 DOWN, 1 PENDING, 2 UP, 1 PAUSED).
   what is paused?  1 of 5 monitors is paused.
   what is in maintenance?  None of 5 monitors is in maintenance.
+  is maintenance planned for tomorrow?  Planned:
+  is maintenance planned for Blog?  **Blog** has no planned maintenance.
+  what is the url of Blog?  **Blog** checks https\\://
+  morning, anything down right now?  Yes, 1 of 5 monitors is down.
+  did every job run yesterday?  Yes, no monitor was down on 26 Nov 2026 (UTC) among “heartbeat” monitors.
+  slowest monitors yesterday  I can compare only the last checks. The slowest is **Blog**
+  incidents this week compared to last  3 incidents from 23 Nov 2026 to 27 Nov 2026 (UTC), more than in the same time before (0).
   how many monitors are there?  There are 5 monitors (
   slowest monitor  The slowest is **Blog**: 1.8 s in its last check.
   was anything down yesterday?  Yes, 1 monitor was down on 26 Nov 2026 (UTC).

@@ -56,6 +56,7 @@ test.each(
     ['are the Payments monitors up?', { group: 'payments', subjects: [], choices: [] }],
     ['is new.example up?', { group: 'new.example' }],
     ['the second one | der zweite | la segunda', { picked: 1 }],
+    ['what do we monitor for Shop?', { group: 'shop', subjects: [], choices: [] }],
     ['which certificates expire within 2 weeks?', { aheadMs: 14 * 86_400_000 }],
   ]),
 )('“%s” has %j', (question, expected) => {
@@ -77,6 +78,12 @@ test.each(
     ['resume Shop | reanuda Shop | aktiviere Shop', { verb: 'resume' }],
     ['mach Shop bitte wieder an | setz Shop fort, wir sind fertig', { verb: 'resume' }],
     ['schalte Shop bitte aus', { verb: 'pause' }],
+    ["pause Shop for 2 hours, we're migrating", FOR_TWO_HOURS],
+    [
+      'set the interval of Shop to 5 minutes | pon el intervalo de Shop en 5 minutos',
+      EVERY_FIVE_MINUTES,
+    ],
+    ['bitte https://new.example/?a=1 überwachen | watch https://new.example/?a=1 as well', WATCHED],
     ['mute Shop | silencia Shop', { verb: 'snooze' }],
     ['delete Shop | lösche Shop | elimina Shop', { verb: 'remove' }],
     ['ack Shop | bestätige Shop', { verb: 'acknowledge' }],

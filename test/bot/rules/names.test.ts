@@ -57,7 +57,9 @@ const NAMED = `
   a name that is a host, and an IP address  status.example  is status.example up? | is 10.0.0.7 up?
   common words  My service  is my service up?
   common words  Service A  why is Service A down? | how is service a doing
-  common words  Website  is the website up?
+  common words  Website  is the website up? | ¿funciona la web?
+  in another language  Nightly backup  ist das nächtliche Backup gelaufen? | ¿corrió el backup nocturno?
+  in another language  Payments (US)  ¿cómo va pagos EEUU?
   an alert from another system  DiskFull db-1  why is diskfull on db-1 firing? | DiskFull`;
 
 const rows = NAMED.trim()

@@ -36,6 +36,10 @@ function summary({ subjects, concepts, span }: ReturnType<typeof ask>) {
 test.each([
   ['is Checkout API up? > and the staging one?', 'checkout-api-staging, up'],
   ['is Checkout API up? > and Blog?', 'Blog, up'],
+  ['is Shop slow today? > is it slower than yesterday?', 'Shop, slow, from 2026-11-27'],
+  ['how many incidents this week? > which one was down the longest?', 'down, from 2026-11-23'],
+  ['is Shop up? I have a demo at 2', 'Shop, up'],
+  ['good morning! is Shop ok? three people wait at the entrance of the office', 'Shop'],
   ['is Shop up? > and yesterday?', 'Shop, up, from 2026-11-26'],
   ['are Shop and Blog up? > is Shop slow? > and the other one?', 'Blog, slow'],
   ['is Shop down? > and what else is down?', 'down'],
@@ -82,6 +86,22 @@ test.each([
 
 test.each(['is Refunds up? > the fifth', 'is Refunds up? > 0'])('“%s” picks none', (thread) => {
   expect(ask(thread).subjects).toEqual([]);
+});
+
+test.each([
+  'is Shop up? > mute until 18:00 please',
+  'ist Shop da? > dann bis 18 Uhr stummschalten',
+])('“%s” requests a change of the monitor before', (thread) => {
+  const untilMs = Date.parse('2026-11-27T18:00:00Z');
+  expect(ask(thread)).toMatchObject({
+    subjects: [{ name: 'Shop' }],
+    request: { verb: 'snooze', untilMs },
+  });
+});
+
+test('parts of names in a follow-up mean several monitors', () => {
+  const { subjects } = ask('is Checkout API up? > staging and Blog too');
+  expect(subjects.map(({ name }) => name)).toEqual(['Blog', 'checkout-api-staging']);
 });
 
 test('a picked choice keeps the time and the request that wait for it', () => {

@@ -1,15 +1,16 @@
 /** Defines the concepts; see `Vocabulary`. */
 export const english = {
   filler:
-    'a, an, or, in total, altogether, over, during, before, after, across, throughout, client, clients, app, apps, doesnt need, anymore, any more, tomorrow, n, lol, haha, ugh, woke, just, the, of, for, on, in, to, by, with, is, are, am, be, do, does, can, could, would, will, should, shall, may, might, i, me, my, mine, we, us, our, ours, you, your, he, she, there, so, if, whether, then, than, but, just, please, pls, plz, kindly, thanks, thank you, thx, ty, cheers, hi, hello, hey, yo, good morning, askwatch, bot, tell, know, say, see, get, got, give, want, need, like, think, look, looking, let, lets, also, too, very, really, quite, still, already, yet, even, again, actually, anyway, btw, ok so, quick question, sorry, as, about, out, off, into, via, w, thing, things, stuff, someone, somebody, anybody, team, guys, folks, people, customers, users, im, ive, id, where, some, exactly, details, quick, quickly, info, information, wondering, curious, seems, seem, seeing, keep, keeps, heard, asking, help, any idea, fyi, called, named, wether, customer, user, complained, complains, complaining, couldnt, i mean, i meant, up to date, up to speed, have, has, having, mornin, gm, morning all, morning everyone, morning team, morning guys, morning folks, log, at all, only, asleep, slept, sleeping, hiya, heya, writing, post mortem, postmortem, start, instead, whatever, go, goes, missed, miss, midnight, noon, telling, says, wrong channel, wrong thread, wrong chat, wrong room, else',
+    'a, an, or, in total, altogether, over, during, before, after, across, throughout, theyre, youre, weve, black friday, cyber monday, done, anyone, anybody, cant, cannot, teh, client, clients, app, apps, doesnt need, anymore, any more, tomorrow, n, lol, haha, ugh, woke, just, the, of, for, on, in, to, by, with, is, are, am, be, do, does, can, could, would, should, shall, may, might, i, me, my, mine, we, us, our, ours, you, your, he, she, there, so, if, whether, then, but, just, please, pls, plz, kindly, thanks, thank you, thx, ty, cheers, hi, hello, hey, yo, good morning, askwatch, bot, tell, know, say, see, get, got, give, want, need, like, think, look, looking, let, lets, also, too, very, really, quite, still, already, yet, even, again, actually, anyway, btw, ok so, quick question, sorry, as, about, out, off, into, via, w, thing, things, stuff, someone, somebody, anybody, team, guys, folks, people, customers, users, im, ive, id, where, some, exactly, details, quick, quickly, info, information, wondering, curious, seems, seem, seeing, keep, keeps, heard, asking, help, any idea, fyi, called, named, wether, customer, user, complained, complains, complaining, couldnt, i mean, i meant, up to date, up to speed, have, has, having, mornin, gm, morning all, morning everyone, morning team, morning guys, morning folks, log, at all, only, asleep, slept, sleeping, hiya, heya, writing, post mortem, postmortem, start, instead, whatever, go, goes, missed, miss, midnight, noon, telling, says, wrong channel, wrong thread, wrong chat, wrong room, else',
   general:
     'write, explain, translate, define, summari*, compose, joke*, poem*, haiku*, recipe*, calculate, capital of, what is a, what is an, what does, what do, how do i, how do you, how to, how can i, how would, meaning, difference between, weather, lunch, dinner, movie, book, song, meeting, tutorial, code, regex, sql, python, javascript, holiday, vacation, password, invent, imagine, recommend*, suggest*, timesheet*, time sheet*, training, need a pause, take a pause, need a break, take a break, design, designs, redesign*, broke the build, breaks the build, commit, commits, pull request*, gotta run, gotta go, who can help, roll back, rollback, rolled back, redeploy*, reboot*, sell, sells, buy, salary, salaries, pension*, tax, taxes, paying us, get paid, got paid, meetings',
   service:
-    'monitor, monitors, watched, monitored, service, services, site, sites, website*, web site, system, systems, server, servers, host, hosts, endpoint*, application*, infra, infrastructure, machine*, target*, prod, production, page, pages, url, product, products, component*, do we monitor, do you monitor, do we watch, do you watch, are we monitoring, are we watching, are you monitoring, are you watching',
+    'what do we monitor, what do we watch, what are we monitoring, what are we watching, what do you monitor, what do you watch, monitor, monitors, watched, monitored, service, services, site, sites, website*, web site, system, systems, server, servers, host, hosts, endpoint*, application*, infra, infrastructure, machine*, target*, prod, production, page, pages, url, product, products, component*, do we monitor, do you monitor, do we watch, do you watch, are we monitoring, are we watching, are you monitoring, are you watching',
   technical:
     'deploy*, release, backend, cluster*, database*, db, backup*, cron*, ssl, tls, dns, http, https, tcp, keyword, heartbeat*, port, ports, api, apis, login, staging, job, jobs, sync',
   who: 'who, whos, whom',
-  which: 'what, wat, whats, which, list, show, display, name, whose',
+  which:
+    'what do we monitor, what do we watch, what are we monitoring, what are we watching, what do you monitor, what do you watch, which one, which ones, what, wat, whats, which, list, show, display, name, whose',
   why: 'why, reason for, cause, causes, caused, reason, reasons, how come, root cause, what happened, whats wrong, whats wrong with, because',
   when: 'when, what time, at what time, what date, which day',
   duration: 'since when, how long, for how long, how much time, duration',
@@ -37,7 +38,7 @@ export const english = {
   status:
     'status*, state, states, overview, summary, situation, health, doing, going on, goin on, hows, how is, how are, look like, report, update, whats up with, condition, shape, how was, how were, whats the deal with, the deal with, any news on, any news about, catch me up, fill me in',
   incident:
-    'incident*, outage*, downtimes, failure*, event*, disruption*, went wrong, interruption*, open incident*, open outage*, happen, happens, blip*, i should know, i should know about, i need to know about, did i miss, was there anything',
+    'anything known, known issues, known problems, incident*, outage*, downtimes, failure*, event*, disruption*, went wrong, interruption*, open incident*, open outage*, happen, happens, blip*, i should know, i should know about, i need to know about, did i miss, was there anything',
   alert: 'alert*, open alert*, alarm*, notification*, firing, fire, paging, paged, pages us',
   uptime: 'uptime*, up time, availability, sla, slo, percent*, reliab*, nines, 99',
   downtime:
@@ -49,6 +50,7 @@ export const english = {
   change: 'changed, changes, whats new, news, different, happening, status change*',
   newest:
     'newest, added last, last added, created, recently added, new monitor*, new ones, was added, were added, added most recently',
+  address: 'url, address, domain, link',
   check:
     'checked, last check, checks, check result*, results, tested, probed, check history, last looked',
   interval:
@@ -56,13 +58,14 @@ export const english = {
   run: 'run, ran, runs, execute*, finish*, complete*, succeed*, came in, come in, come through, came through, go through, go thru, went through, went thru, thru, ping in, pinged, on time, successful*, report in, reported in, reports in, check in, checked in, checks in',
   here: 'this channel, in here, here, this room, subscri*, channel, quiet hours, reminder*, mentioned, we get here',
   usage:
-    'usage, token*, budget*, asked the most, most questions, used the bot, used askwatch, cost*, spend, spent, how much did we ask, questions, asked, asks, used, uses',
+    'usage, token*, token budget, asked the most, most questions, used the bot, used askwatch, cost*, spend, spent, how much did we ask, questions, asked, asks, used, uses',
   worst:
     'worst, lowest, least reliable, most unreliable, poorest, bad, least available, least stable, worst monitor, worst monitors, worst site, worst sites, worst service, worst services',
   most: 'most, top, best, max, highest, biggest number, more than once, several times, multiple times, repeatedly',
   longest: 'longest, biggest, largest, worst outage, worst incident',
   compare:
-    'compare*, slower, faster, more, fewer, less, comparison, compared, versus, vs, better, worse, trend*, improv*, than the week before, week before, than before, than last week, than last month, than usual, vs the day before, than the day before',
+    'compared to, compared with, compare*, slower, faster, more, fewer, less, comparison, compared, versus, vs, better, worse, trend*, improv*, than the week before, week before, than before, than usual',
+  than: 'than, compare, vs, versus, compared to, compared with',
   latest: 'latest, most recent, last time',
   watch:
     'watch, monitor, add, keep an eye on, track, observe, start watching, start monitoring, create',
@@ -84,12 +87,13 @@ export const english = {
   today: 'today, todays',
   yesterday: 'yesterday, yesterdays',
   dayBefore: 'the day before yesterday, day before yesterday',
-  night: 'night, nite, overnight, overnite, tonight, nights',
+  night: 'night, nite, overnight, overnite, nights',
   morning: 'morning, mornings',
   afternoon: 'afternoon',
   evening: 'evening',
   weekend: 'weekend, weekends',
   tomorrow: 'tmrw, tmr, tmw, tomorrow',
+  future: 'will, gonna, tonight, scheduled, planned, upcoming',
   next: 'next, coming, upcoming, within',
   last: 'last, past, previous, prior',
   this: 'this',

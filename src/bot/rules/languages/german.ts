@@ -2,7 +2,7 @@ import type { Vocabulary } from './vocabulary.ts';
 
 export const german: Vocabulary = {
   filler:
-    'insgesamt, der, die, das, den, dem, des, ein, eine*, n, ne, nen, zu, zum, zur, in, im, ins, an, am, auf, aus, bei, beim, mit, für, fürs, über*, uebers, nach, wegen, is, ist, sind, bin, bist, sein, wird, werde*, hat, hab, habe*, hast, habt, gehabt, kann*, könn*, koenn*, soll*, muss*, darf, dürf*, möcht*, moecht*, will, willst, woll*, würd*, wuerd*, wäre, wären, mach*, ich, mir, mich, mein*, wir, uns, unser*, du, dir, dich, dein*, ihr, man, sich, jemand*, können sie, koennen sie, könnten sie, haben sie, wissen sie, da, drauf, dran, hin, so, ob, wenn, dann, dass, denn, aber, doch, nur, eben, mal, ma, bitte, mal schnell, schnell mal, kurz*, dank*, hallo, moin, na, guten morgen, guten tag, guten abend, morgen zusammen, zusammen, askwatch, bot, sag, sage*, sagt, erzähl*, weiß*, wissen, kenn*, seh*, sieht, siehts, schau, schaue*, guck*, gib, geb*, gibt, gibts, es gibt, brauch*, gern*, denk*, glaub*, lass, auch, ganz, wirklich, echt, noch, immer, schon, bereits, wieder, nochmal*, noch einmal, eigentlich, also, ja, nee, nein, entschuldig*, frage, fragen ob, wollte fragen, genau*, info, infos, information*, bescheid, sache, sachen, ding, dinge*, leute*, kunde, kunden, wo, wie, viel*, evtl, bestimmt, irgendwie, irgendwo, irgendwann, gar, dafür, dazu, dabei, scheint, bleibt, kommt, kommen, kam, steht, stehen, liegt, hilf*, sonst, mehr, mehrere*, einige*, gleich, bald, erst, ständig, fast, selbst, name*, unbedingt, dringend, von, vom, durch, pro, dauernd, fuer, ueber, oder, halt, dort, raus, rein, nutzer, ziemlich, anscheinend, sicher, möglich*, wohl, weniger, vg, servus, würden sie, erneut, beschwer*, geplant*, kollegen, jmd, ansteht, anstehen, größer*, groß, große*, korrekt, rum, von der liste, aus der liste',
+    'black friday, insgesamt, der, die, das, den, dem, des, ein, eine*, n, ne, nen, zu, zum, zur, in, im, ins, an, am, auf, aus, bei, beim, mit, für, fürs, über*, uebers, nach, wegen, is, ist, sind, bin, bist, sein, wird, werde*, hat, hab, habe*, hast, habt, gehabt, kann*, könn*, koenn*, soll*, muss*, darf, dürf*, möcht*, moecht*, will, willst, woll*, würd*, wuerd*, wäre, wären, mach*, ich, mir, mich, mein*, wir, uns, unser*, du, dir, dich, dein*, ihr, man, sich, jemand*, können sie, koennen sie, könnten sie, haben sie, wissen sie, da, drauf, dran, hin, so, ob, wenn, dann, dass, denn, aber, doch, nur, eben, mal, ma, bitte, mal schnell, schnell mal, kurz*, dank*, hallo, moin, na, guten morgen, guten tag, guten abend, morgen zusammen, zusammen, askwatch, bot, sag, sage*, sagt, erzähl*, weiß*, wissen, kenn*, seh*, sieht, siehts, schau, schaue*, guck*, gib, geb*, gibt, gibts, es gibt, brauch*, gern*, denk*, glaub*, lass, auch, ganz, wirklich, echt, noch, immer, schon, bereits, wieder, nochmal*, noch einmal, eigentlich, also, ja, nee, nein, entschuldig*, frage, fragen ob, wollte fragen, genau*, info, infos, information*, bescheid, sache, sachen, ding, dinge*, leute*, kunde, kunden, wo, wie, viel*, evtl, bestimmt, irgendwie, irgendwo, irgendwann, gar, dafür, dazu, dabei, scheint, bleibt, kommt, kommen, kam, steht, stehen, liegt, hilf*, sonst, mehr, mehrere*, einige*, gleich, bald, erst, ständig, fast, selbst, name*, unbedingt, dringend, von, vom, durch, pro, dauernd, fuer, ueber, oder, halt, dort, raus, rein, nutzer, ziemlich, anscheinend, sicher, möglich*, wohl, weniger, vg, servus, würden sie, erneut, beschwer*, kollegen, jmd, ansteht, anstehen, größer*, groß, große*, korrekt, rum, von der liste, aus der liste',
   general:
     'schreib*, erklär*, übersetz*, definier*, witz*, gedicht*, rezept*, rechne*, hauptstadt, was ist ein, was ist eine, was bedeut*, was heißt, was kostet ein*, wie kann ich, wie kann man, wie komm*, wie macht man, wie geht das, wie funktioniert ein*, unterschied*, wetter, essen, mittagessen, meeting*, termin*, anleitung*, code, sql, python, urlaub*, passwort*, stell dir vor, empfiehl*, empfehl*, wie gehts dir, wie geht es dir, wie läufts bei dir, wer bist du, schneller, schnellste*, wie stelle ich, wie schalte ich, wie pausiere ich, wie lösche ich',
   service:
@@ -53,6 +53,7 @@ export const german: Vocabulary = {
     'änderung*, statuswechsel*, geändert*, ändert, verändert*, gewechselt, neues, was ist neu, neuigkeit*, news, tut sich, anders, geaendert*, aenderung*',
   newest:
     'neueste*, neuste*, jüngste*, hinzugefügt*, hinzugekommen, zuletzt hinzugefügt, angelegt*, erstellt*, eingerichtet*, neue monitore, neue dienste, neu dazu',
+  address: 'url, adresse, link',
   check:
     'geprüft*, gecheckt*, überprüft*, getestet*, prüfung*, überprüfung*, checks, ergebnis*, letzter check, letzten check, zuletzt geprüft, zuletzt gecheckt',
   interval:
@@ -60,13 +61,14 @@ export const german: Vocabulary = {
   run: 'läuft, laufen, lief, liefen, gelaufen, durchgelaufen, durchlaufen, ausgeführt*, fertig, abgeschlossen*, beendet, durch, durchgekommen, erfolg*, gemeldet, angekommen, gekommen, pünktlich, rechtzeitig, geschafft, lief durch, ging durch, gestartet, geklappt',
   here: 'hier, kanal, channel, abonnier*, ruhezeit*, erinnerung*, erwähn*',
   usage:
-    'verbrauch*, token*, budget*, gefragt, fragte*, fragen, nutzt*, benutz*, verwendet*, kosten, kostet*, genutzt, fragt, gekostet',
+    'verbrauch*, token*, tokenbudget, gefragt, fragte*, fragen, nutzt*, benutz*, verwendet*, kosten, kostet*, genutzt, fragt, gekostet',
   worst:
     'schlechteste*, schlimmste*, wenigste*, unzuverlässig*, problemkind*, schlecht, sorgenkind*, schlechte',
   most: 'meiste*, häufigste*, höchste*, top',
   longest: 'längste*, größte*, schlimmster ausfall, schlimmste störung',
   compare:
     'langsamer, schneller, vergleich*, verglichen*, vs, besser*, schlechter, trend*, verbesser*, verschlechter*, als davor, als vorher, woche davor, vorwoche',
+  than: 'als, vergleiche, vergleich, vs, im vergleich zu, verglichen mit, gegenüber',
   latest:
     'zuletzt, letztes mal, letzte mal, letzten mal, neuester vorfall, neueste vorfall, neuesten vorf*',
   watch:
@@ -98,6 +100,7 @@ export const german: Vocabulary = {
   evening: 'abend, abends',
   weekend: 'wochenend*',
   tomorrow: 'morgen',
+  future: 'geplant*',
   next: 'nächst*, naechst*, kommende*, innerhalb',
   last: 'letzte, letzter, letzten, letztes, letztem, vergangen*, vorige*, vorherig*',
   this: 'diese, dieser, dieses, diesen, diesem',

@@ -2,7 +2,7 @@ import type { Vocabulary } from './vocabulary.ts';
 
 export const spanish: Vocabulary = {
   filler:
-    'en total, recibe, recibimos, recibo, la, los, las, un, una, unos, unas, en, con, para, por, dentro, es, son, eres, ser, sea, están, estoy, estamos, estar, hay, haya, he, has, ha, han, hemos, haber, tengo, tiene*, tener, tenga, pued*, podemos, poder, debe*, quier*, necesit*, me gustaría, haz, hacer, da, dar, dame, di, dime, decir*, dice, ver, veo, ve, mira, mirar, sabe*, sé, yo, vos, usted*, nosotros, me, te, nos, os, mi, mis, tu, tus, nuestr*, alguien, si, o, u, pero, pues, entonces, así, dónde, es que, ya que, hay que, muy, mucho*, mucha*, poco, solo, solamente, también, aún, todavía, ya, siempre, otra, otro, otras, otros, de nuevo, mismo, misma, tal, hola, hola que tal, buenas, buenos días, buen día, buenas tardes, buenas noches, bueno, buen, oye, oiga, che, gracias, porfa*, favor, perdón, perdona, dale, gente, cliente*, usuario*, askwatch, bot, pregunta, duda, consulta, cosa, cosas, vez, detalle*, info, información, exact*, justo, a ver, al menos, sigue*, parece*, ayuda*, por cierto, respecto a, durante, ahí, no más, le, les, nombre, digo, pauses, silencies, borres, elimines, quites, de, del, el, al, a, como, está, esté, creo, decime, cuéntame, sobre, quisiera, tengo que, tiene que, tienes que, tenemos, antes, después, luego, claro, vale, bastante, casi, tan, tanto, creo que, parece que, para que, mientras, danos, dinos, quizás, vemos, saludos, urgente, tema, según, queremos, podrí*, programad*, equipo, chicos, chicas, compañeros, perdonad, móvil, mil gracias, quej*, montón, refería, refiero, quise decir, quería decir, que vamos, que voy, que estoy, que estamos de, que estamos haciendo, que estamos desplegando, desplegar, desplegando, grande, grandes, gran, verdad, de verdad, cierto, llevamos, que estamos trabajando, que estamos migrando, que estamos actualizando, de la lista',
+    'inicio, black friday, en total, recibe, recibimos, recibo, la, los, las, un, una, unos, unas, en, con, para, por, dentro, es, son, eres, ser, sea, están, estoy, estamos, estar, hay, haya, he, has, ha, han, hemos, haber, tengo, tiene*, tener, tenga, pued*, podemos, poder, debe*, quier*, necesit*, me gustaría, haz, hacer, da, dar, dame, di, dime, decir*, dice, ver, veo, ve, mira, mirar, sabe*, sé, yo, vos, usted*, nosotros, me, te, nos, os, mi, mis, tu, tus, nuestr*, alguien, si, o, u, pero, pues, entonces, así, dónde, es que, ya que, hay que, muy, mucho*, mucha*, poco, solo, solamente, también, aún, todavía, ya, siempre, otra, otro, otras, otros, de nuevo, mismo, misma, tal, hola, hola que tal, buenas, buenos días, buen día, buenas tardes, buenas noches, bueno, buen, oye, oiga, che, gracias, porfa*, favor, perdón, perdona, dale, gente, cliente*, usuario*, askwatch, bot, pregunta, duda, consulta, cosa, cosas, vez, detalle*, info, información, exact*, justo, a ver, al menos, sigue*, parece*, ayuda*, por cierto, respecto a, durante, ahí, no más, le, les, nombre, digo, pauses, silencies, borres, elimines, quites, de, del, el, al, a, como, está, esté, creo, decime, cuéntame, sobre, quisiera, tengo que, tiene que, tienes que, tenemos, antes, después, luego, claro, vale, bastante, casi, tan, tanto, creo que, parece que, para que, mientras, danos, dinos, quizás, vemos, saludos, urgente, tema, según, queremos, podrí*, equipo, chicos, chicas, compañeros, perdonad, móvil, mil gracias, quej*, montón, refería, refiero, quise decir, quería decir, que vamos, que voy, que estoy, que estamos de, que estamos haciendo, que estamos desplegando, desplegar, desplegando, grande, grandes, gran, verdad, de verdad, cierto, llevamos, que estamos trabajando, que estamos migrando, que estamos actualizando, de la lista',
   general:
     'escrib*, explic*, traduc*, define, definir, resume, chiste*, receta*, calcula*, capital de, qué es un, qué es una, qué signific*, cómo hago, cómo se hace, cómo puedo, cómo se puede, cómo funciona un*, cómo llego, cómo se llega, cuánto cuesta un*, cuánto tarda un*, significa*, comida, película*, reunión*, tutorial*, código, sql, python, vacaciones, contraseña*, recomiend*, cómo estás, cómo te va, quién eres, inventa*, diferencia entre, más rápido, más rápida, más rápidos, más rápidas',
   service:
@@ -44,7 +44,7 @@ export const spanish: Vocabulary = {
   downtime:
     'downtime, down time, tiempo caído, tiempo de caída, tiempo de inactividad, inactividad, tiempo fuera, indisponibilidad',
   response:
-    'tiempo de respuesta, latencia*, latency, respuesta*, response time*, velocidad*, performance, ms, milisegundo*, promedio*, media, tarda*, tardó, respondió, rápido, rápida, tiempos de respuesta, contesta, demora*, rendimiento*, tiempo de carga, más rápido, más rápida, más rápidos, más rápidas',
+    'tiempo de respuesta, latencia*, latency, respuesta*, response time*, velocidad*, performance, ms, milisegundo*, promedio*, media, medio, tarda*, tardó, respondió, rápido, rápida, tiempos de respuesta, contesta, demora*, rendimiento*, tiempo de carga, más rápido, más rápida, más rápidos, más rápidas',
   slow: 'lent*, tarda mucho, lag, laggy, no va rápido, slow, pesado, retras*, tarda demasiado',
   certificate:
     'certificado*, cert, certs, caduc*, vence*, venció, vencido*, vencimiento*, expir*, renov*, renueva*, vigente*, válido*',
@@ -52,6 +52,7 @@ export const spanish: Vocabulary = {
     'cambió, cambiaron, cambios, cambio de estado, cambios de estado, novedad*, qué hay de nuevo, algo nuevo, noticias, distint*, modificad*, cambiado',
   newest:
     'más nuevo, último monitor, añadid*, añadió, agregado*, agregó, creado*, nuevo, nuevos, nueva, nuevas',
+  address: 'url, dirección, enlace',
   check:
     'comprobad*, comprobó, comprobacion*, verificad*, verificó, verificacion*, revisad*, revisó, revisión, chequead*, checks, resultado*, historial, último check, pruebas',
   interval:
@@ -59,7 +60,7 @@ export const spanish: Vocabulary = {
   run: 'ejecut*, corre, corren, corrió, corriendo, terminó, termina*, acabó, completó, completa*, éxito, se hizo, hecho, a tiempo, llegó, entró, salió, funcionó',
   here: 'aquí, este canal, canal, channel, suscri*, recordatorio*, recuérda*, nos llega, mención*',
   usage:
-    'uso, consumo*, token*, presupuesto*, más preguntas, preguntó, preguntas, usa, usan, utiliza*, gast*, costo*, coste*, cuesta, preguntan, usaron',
+    'uso, consumo*, token*, presupuesto de tokens, más preguntas, preguntó, preguntas, usa, usan, utiliza*, gast*, costo*, coste*, cuesta, preguntan, usaron',
   worst:
     'peor*, menor, menos disponible*, menos fiable*, menos estable*, más inestable*, más problemas, malo, mala, más bajo, mínim*, menos confiable*',
   most: 'más, mayor, top, el que más, más veces',
@@ -67,6 +68,7 @@ export const spanish: Vocabulary = {
     'más largo, más larga, que más duró, más duró, duró más, mayor duración, más tiempo, peor caída, peor incidente, mayor caída, peor corte, más largos',
   compare:
     'compar*, versus, vs, mejor*, peor que, empeor*, tendencia*, que antes, que la anterior, que la semana anterior, que la semana pasada, frente a, con la semana anterior',
+  than: 'que, compara, comparar, vs, comparado con, comparada con, frente a, respecto a',
   latest:
     'última vez, último incidente, últimos incidentes, última caída, último fallo, última alerta, más reciente*, latest, último corte, último error, último problema, última alarma, última incidencia',
   watch:
@@ -97,6 +99,7 @@ export const spanish: Vocabulary = {
   evening: 'anochecer',
   weekend: 'fin de semana, fines de semana, finde, findes',
   tomorrow: 'mañana',
+  future: 'programad*, planificad*, previst*, será, estará, habrá, esta noche',
   next: 'próxim*, siguiente*, dentro de',
   last: 'último, última, últimos, últimas, pasado, pasada, pasados, pasadas, anterior*, previo',
   this: 'este, esta, estos, estas',

@@ -102,7 +102,7 @@ class IncidentsText {
 
   of(found: ParsedQuestion): string {
     const { total, incidents: newest } = this.list;
-    const isOfUp = has(found, 'ok', 'up');
+    const isOfUp = has(found, 'ok', 'up', 'run');
     const isAsked = has(found, 'all', 'past') && !has(found, 'most', 'worst', 'longest');
     const answer = isAsked ? yesOrNo(found, isOfUp === (total === 0)) : '';
     const { alerts } = this;

@@ -1,8 +1,8 @@
 import { inWords } from '../../../contracts/duration.ts';
+import type { PlannedWindow } from '../../../contracts/monitoring-additions.ts';
 import { bold, plain } from '../../shared/inert-markdown.ts';
 import { isPaused, isUp } from '../../shared/status.ts';
 import { counted, inUnits } from '../../shared/text-format.ts';
-import type { MonitorShown } from '../../tools/get-monitor.ts';
 import type { MonitorsFound } from '../../tools/list-monitors.ts';
 import type { MonitorView } from '../../tools/read-model.ts';
 import { has } from '../find.ts';
@@ -15,7 +15,6 @@ import {
   isKept,
   look,
   MAX_ROWS,
-  maintenanceText,
   monitorRow,
   type Overview,
   sinceText,
@@ -23,6 +22,7 @@ import {
   type View,
   type ViewContext,
   viewOf,
+  windowText,
   withoutText,
   withRows,
   yesOrNo,
@@ -86,27 +86,28 @@ export const flapping = inState({ flapping: true }, 'flapping');
 export const paused = inState(SILENCED, 'paused', isPaused);
 const isInMaintenance = (monitor: MonitorView) => !isPaused(monitor);
 
-/** Monitors whose end of the maintenance is looked up. */
-const MAX_ENDS = 5;
-
+/** What is in maintenance until when, and what is planned. */
 export const maintenance: Overview = (found, context) => {
   const view = inState(SILENCED, 'in maintenance', isInMaintenance)(found, context);
   return {
     ...view,
-    more: (list) =>
-      (list as MonitorsFound).monitors
-        .filter(isInMaintenance)
-        .slice(0, MAX_ENDS)
-        .map(({ id }) => look('get_monitor', { monitor: id })),
-    write(list, ...shown) {
-      const ends = (shown as Array<MonitorShown | undefined>).flatMap((one) => {
-        const text = one && maintenanceText(one, context.nowMs);
-        return text === undefined ? [] : `${bold(one?.monitor.name ?? '')} is ${text}.`;
-      });
-      return [view.write(list), ...ends].join('\n\n');
+    write(list) {
+      const windows = (list as MonitorsFound).planned_maintenance;
+      if (!windows) return view.write(list);
+      const isActive = ({ starts_at }: PlannedWindow) => Date.parse(starts_at) <= context.nowMs;
+      const rowOf = (one: PlannedWindow) => `${bold(one.name)} ${windowText(one, context.nowMs)}`;
+      const active = windows.filter(isActive).map((one) => `${rowOf(one)}.`);
+      const coming = windows.filter((one) => !isActive(one)).map(rowOf);
+      const planned = withRows(coming.length > 0 ? 'Planned:' : NOTHING_PLANNED, coming);
+      const now = [view.write(list), ...active];
+      const isAhead = has(found, 'tomorrow', 'next', 'future');
+      return (isAhead ? [planned, ...now] : [...now, planned]).join('\n\n');
     },
   };
 };
+
+const NOTHING_PLANNED = 'No maintenance is planned to begin in the next 31 days.';
+
 export const silenced = inState(SILENCED, 'paused or in maintenance');
 
 export const notUp = inState({ status: 'not_up' }, NOT_UP);
@@ -171,7 +172,7 @@ export const group: Overview = (found, { nowMs }) => {
   });
 };
 
-export const slowest: Overview = ({ count = MAX_ROWS }) =>
+export const slowest: Overview = ({ count = MAX_ROWS, span }) =>
   listView({ sort: 'slowest' }, ({ monitors }) => {
     const rows = monitors.flatMap(({ name, response_time_ms: ms }) =>
       ms === undefined
@@ -180,7 +181,8 @@ export const slowest: Overview = ({ count = MAX_ROWS }) =>
     );
     const [first] = rows;
     if (first === undefined) return 'No monitor has a response time yet.';
-    return withRows(`The slowest is ${first}.`, rows.slice(0, count));
+    const lead = span ? 'I can compare only the last checks. ' : '';
+    return withRows(`${lead}The slowest is ${first}.`, rows.slice(0, count));
   });
 
 /** Certificates that expire soon, or the next one. */

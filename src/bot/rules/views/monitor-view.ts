@@ -1,5 +1,5 @@
 import { inWords } from '../../../contracts/duration.ts';
-import { bold } from '../../shared/inert-markdown.ts';
+import { bold, plain } from '../../shared/inert-markdown.ts';
 import { isDegraded, isDown, isPaused, isSilenced, isUp } from '../../shared/status.ts';
 import { counted, inUnits } from '../../shared/text-format.ts';
 import type { MonitorShown } from '../../tools/get-monitor.ts';
@@ -11,12 +11,10 @@ import type { Concept } from '../languages/vocabulary.ts';
 import type { NamedSubject } from '../names.ts';
 import { spanInWords } from '../spans.ts';
 import {
-  capital,
   causeText,
   expiryText,
   incidentText,
   look,
-  maintenanceText,
   monitorRow,
   spanInput,
   stateText,
@@ -24,6 +22,7 @@ import {
   type View,
   type ViewContext,
   viewOf,
+  windowText,
   yesOrNo,
 } from './view.ts';
 
@@ -128,6 +127,10 @@ class MonitorText {
     const { span } = this.found;
     const { monitor } = this.facts;
     const asks = (...some: Concept[]) => has(this.found, ...some);
+    if (asks('maintenance') && !span && this.windows)
+      return { text: this.maintenance(this.windows) };
+    if (asks('address') && !STATES.some((state) => asks(state)))
+      return { text: `${this.name} checks ${plain(monitor.target)}.` };
     if (asks('certificate')) return { text: this.certificate() };
     if (asks('interval') || (asks('howOften') && asks('check'))) return { text: this.interval() };
     if (asks('run') && monitor.check_type === 'HEARTBEAT')
@@ -335,9 +338,22 @@ class MonitorText {
     return `Yes, ${this.name} was on time${span ? ` ${this.when}` : ''}. ${last}`;
   }
 
+  /** Active and coming maintenance; `undefined` if the service shows no details of monitors. */
+  private get windows(): string[] | undefined {
+    const { settings, planned_maintenance: windows = [] } = this.facts;
+    return settings && windows.map((one) => windowText(one, this.nowMs));
+  }
+
+  private maintenance([first, ...others]: string[]): string {
+    const { monitor } = this.facts;
+    const answer = this.yesOrNo((state) => IS_IN_STATE[state](monitor));
+    if (first === undefined) return `${answer}${this.name} has no planned maintenance.`;
+    return [`${answer}${this.name} ${first}.`, ...others.map((one) => `It ${one}.`)].join(' ');
+  }
+
   private maintenanceRows(): string[] {
-    const text = maintenanceText(this.facts, this.nowMs);
-    return text === undefined ? [] : [capital(text)];
+    if (has(this.found, 'maintenance')) return [];
+    return (this.windows ?? []).map((one) => `It ${one}`);
   }
 
   private incidentRows(areAsked: boolean): string[] {

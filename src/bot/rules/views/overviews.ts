@@ -50,12 +50,13 @@ function chosen(found: ParsedQuestion): Overview[] {
   if (asks('flapping')) all.push(lists.flapping);
   if (asks('degraded')) all.push(lists.degraded);
   if (asks('change')) all.push(lists.changes);
-  const isOfJobs = asks('run') && asks('technical');
-  if (isOfJobs && !isPast) all.push(lists.jobs);
+  const isOfJobs = asks('run') && (asks('technical') || !asks('ok'));
+  const heartbeats = { ...found, group: 'heartbeat', type: 'heartbeat' };
+  if (isOfJobs) return [isPast ? (_, context) => incidents(heartbeats, context) : lists.jobs];
   const isOk = asks('ok') && !asks('certificate');
   const isOfState =
     isOk || asks('down', 'incident', 'alert', 'downtime', 'up', 'status', 'longest');
-  if (isOfState || (isOfJobs && isPast)) all.push(ofState(found, isPast));
+  if (isOfState) all.push(ofState(found, isPast));
   if (all.length > 0) return all;
   const isOfPast = found.span !== undefined && asks('past', 'all');
   if (isOfPast || (isPast && asks('worst', 'most', 'why', 'latest'))) return [incidents];

@@ -1,6 +1,6 @@
 import { inWords } from '../../../contracts/duration.ts';
+import type { ComingWindow } from '../../../contracts/monitoring-additions.ts';
 import { bold, plain } from '../../shared/inert-markdown.ts';
-import type { MonitorShown } from '../../tools/get-monitor.ts';
 import type { FoundIncident } from '../../tools/list-incidents.ts';
 import type { MonitorView } from '../../tools/read-model.ts';
 import { has, type ParsedQuestion } from '../find.ts';
@@ -18,8 +18,6 @@ type Output = Record<string, unknown>;
 /** A part of an answer: its look-ups, and its Markdown from their results. Only the first one can't be missing. */
 export interface View {
   lookups: Lookup[];
-  /** Further look-ups, which depend on the first result. */
-  more?(first: Output): Lookup[];
   write(first: Output, ...others: Array<Output | undefined>): string;
 }
 
@@ -58,7 +56,8 @@ export function withRows(sentence: string, rows: readonly string[], total = rows
 
 /** `Yes, `, `No, `, or nothing if the question isn't one for yes or no. */
 export function yesOrNo(found: ParsedQuestion, isTrue: boolean): string {
-  if (has(found, 'which', 'why', 'when', 'duration', 'howOften', 'howMany', 'not')) return '';
+  if (has(found, 'which', 'why', 'when', 'duration', 'howOften', 'howMany', 'not', 'future'))
+    return '';
   return isTrue ? 'Yes, ' : 'No, ';
 }
 
@@ -106,15 +105,12 @@ export function incidentText(incident: FoundIncident, nowMs: number): string {
   return `${timeText(started_at, nowMs)}, ${length}${causeText(cause)}`;
 }
 
-/** `in maintenance until 14:00 UTC: database upgrade`; `undefined` if there is none now. */
-export function maintenanceText(
-  { planned_maintenance: windows = [] }: MonitorShown,
-  nowMs: number,
-): string | undefined {
-  const window = windows.find(({ starts_at }) => Date.parse(starts_at) <= nowMs);
-  return (
-    window && `in maintenance until ${timeText(window.ends_at, nowMs)}${causeText(window.reason)}`
-  );
+/** `is in maintenance until 14:00 UTC: database upgrade`, `has maintenance from 28 Nov 02:00 UTC to 28 Nov 04:00 UTC`. */
+export function windowText({ starts_at, ends_at, reason }: ComingWindow, nowMs: number): string {
+  const end = timeText(ends_at, nowMs) + causeText(reason);
+  return Date.parse(starts_at) <= nowMs
+    ? `is in maintenance until ${end}`
+    : `has maintenance from ${timeText(starts_at, nowMs)} to ${end}`;
 }
 
 /** `expires on 2 Dec 2026, in 6 days`. */

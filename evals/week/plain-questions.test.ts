@@ -28,6 +28,7 @@ import {
   takes,
   yes,
 } from './keys.ts';
+import { NEWEST_QUESTIONS } from './newest-questions.ts';
 import { PLAIN_QUESTIONS } from './plain-questions.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, november } from './planned-monitor.ts';
 import { namedLike } from './right-answers.ts';
@@ -324,12 +325,12 @@ test.each([
   ['another change', answer('', pauseOf('Wiki API'))],
   ['other candidates', answer('Which one? **Wiki API**, **Wiki EU** or **Wiki login**')],
 ])('no question has %s as a right answer', (_, wrong) => {
-  const questions = [...PLAIN_QUESTIONS, ...HELD_OUT_QUESTIONS];
+  const questions = [...PLAIN_QUESTIONS, ...HELD_OUT_QUESTIONS, ...NEWEST_QUESTIONS];
   const fooled = questions.filter(({ isRight }) => isRight(wrong) === undefined);
   expect(fooled.map(({ id }) => id)).toEqual([]);
 });
 
 test('every question has an id of its own', () => {
-  const ids = [...PLAIN_QUESTIONS, ...HELD_OUT_QUESTIONS].map(({ id }) => id);
-  expect(new Set(ids).size).toBe(150);
+  const ids = [...PLAIN_QUESTIONS, ...HELD_OUT_QUESTIONS, ...NEWEST_QUESTIONS].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(200);
 });

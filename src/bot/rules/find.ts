@@ -28,6 +28,8 @@ export interface ParsedQuestion {
   /** A noun in the plural, such as “monitors”. */
   isOfMany: boolean;
   span?: Span;
+  /** The time that `span` is compared with: “this week compared to last week”. */
+  compared?: Span;
   concepts: ReadonlySet<Concept>;
   request?: ChangeRequest;
   /** Length of a list: “the 5 slowest”. */
@@ -98,8 +100,7 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
       : groupOf(names, { words, terms, index })),
     without,
     isOfMany: terms.some((term) => isPluralNoun(term, words)),
-    span:
-      isAhead || isAside ? undefined : found && (isThan ? spanBehind(found, clock.nowMs) : found),
+    ...(!isAhead && !isAside && timesOf(found, isThan, clock.nowMs)),
     aheadMs: aheadIn(terms, words, clock),
     concepts,
     request,
@@ -110,9 +111,15 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
     unknown: terms
       .filter(({ concepts }) => concepts.length === 0)
       .map(({ from }) => words[from]?.text ?? '')
-      .filter((text) => !/^\d/.test(text) && addressIn(text) === undefined),
+      .filter((text) => !/^(?:\d|q[1-4]$)/.test(text) && addressIn(text) === undefined),
     words,
   };
+}
+
+/** Two times of a comparison, or one. */
+function timesOf(found: Span | undefined, isThan: boolean, nowMs: number) {
+  const span = found && { fromMs: found.fromMs, toMs: found.toMs };
+  return span && isThan ? { span: spanBehind(span, nowMs), compared: span } : { span };
 }
 
 /** Length of “at 9”. */
@@ -179,6 +186,9 @@ function groupOf(
   const [one, ...several] = subjects;
   if (one && several.length === 0 && terms.some(isOfGroup))
     return { subjects: [], choices: [], group: folded(one.name) };
+  const twins = one && several.length === 0 && words.some(({ text }) => BOTH.test(text));
+  const pair = twins ? index.entries.filter(({ subject }) => isPartOf(one, subject)) : [];
+  if (pair.length === 2) return { subjects: pair.map(({ subject }) => subject), choices: [] };
   const isOfMany = terms.some(
     (term) => isPlural(term) || term.concepts.some((one) => OF_MANY.includes(one)),
   );
@@ -204,6 +214,12 @@ function groupOf(
   }
   return { subjects: [...new Set(subjects)], choices };
 }
+
+const BOTH = /^(?:both|beide[n]?|ambos|ambas)$/;
+
+/** True for “Nightly backup” and “Nightly backup EU”. */
+const isPartOf = (part: NamedSubject, { name }: NamedSubject) =>
+  ` ${folded(name)} `.includes(` ${folded(part.name)} `);
 
 const isOfGroup = ({ from, to, concepts }: Term) =>
   to - from > 1 && concepts.includes('which') && concepts.includes('service');
@@ -248,6 +264,8 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   if (isOfPerson || (hasName && found.lead.includes('who'))) return false;
   const isCount = has(found, 'howMany', 'which', 'all') && has(found, 'service', 'technical');
   const topics = TOPICS.filter((one) => concepts.has(one) && !(one === 'usage' && hasName)).length;
+  // “How many usable hosts are in a /27?”
+  if (isCount && topics === 0 && !hasName && unknown.length > 0) return false;
   // Without a topic, a name may be a common word.
   const isGroup = group !== undefined;
   const isSure = isGroup || topics > 0 || (unknown.length === 0 && !has(found, 'howMany'));
@@ -256,6 +274,7 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   const isOfAll = found.isOfMany || has(found, ...OF_ALL) || found.lead.includes('which');
   const isAll = isOfAll || has(found, 'which');
   if (names === 0 && has(found, ...OF_ONE) && !isAll) return false;
+  if (names === 0 && has(found, 'run') && !has(found, 'ok', 'technical') && !isAll) return false;
   if (names === 0 && unknown.length > 0 && !isOfAll) return false;
   const isOfPast = span !== undefined && has(found, ...PAST) && unknown.length === 0;
   const isTopic = !hasName && (isCount || isOfPast);

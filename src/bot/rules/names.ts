@@ -102,11 +102,14 @@ const NAME_WORD = /\d+|\p{L}[\p{L}\p{N}]*/gu;
 /** The words of a name; an address in it is split. */
 const nameWords = (name: string): string[] => folded(name).match(NAME_WORD) ?? [];
 
-/** A target as people write it: whole, and its host. */
-function formsOf(target: string): Set<string> {
-  const bare = folded(target)
+const bareTarget = (target: string) =>
+  folded(target)
     .replace(/^https?:\/\//, '')
     .replace(/\/$/, '');
+
+/** A target as people write it: whole, and its host. */
+function formsOf(target: string): Set<string> {
+  const bare = bareTarget(target);
   const [host = ''] = bare.split(/[/?#]/);
   return new Set([bare, host, host.replace(/:\d+$/, '')]);
 }
@@ -142,8 +145,9 @@ export function findAlike(
 export function findNames(asWritten: readonly Word[], index: NameIndex): FoundNames {
   // “Sitio web” is any site, “la web” may be the monitor Website.
   const words = asWritten.map((word, at) => {
-    const isPart = conceptsOf(asWritten[at - 1]?.text ?? '').includes('service');
-    return isPart ? word : { ...word, text: nameWord(word.text, index) };
+    const text = nameWord(word.text, index);
+    const isPart = text === 'website' && isNoun(asWritten[at - 1]);
+    return isPart ? word : { ...word, text };
   });
   const found: FoundNames & { taken: Set<number> } = {
     subjects: [],
@@ -196,10 +200,13 @@ export function findNames(asWritten: readonly Word[], index: NameIndex): FoundNa
   return found;
 }
 
+const isNoun = (word: Word | undefined) => conceptsOf(word?.text ?? '').includes('service');
+
 /** The word of names that a word stands for; the word itself if no name has another form of it. */
-function nameWord(text: string, { byWord }: NameIndex): string {
+function nameWord(text: string, { byWord, byJoined }: NameIndex): string {
   const word = ALIASES.get(text);
-  return word !== undefined && byWord.has(stem(word)) && !byWord.has(stem(text)) ? word : text;
+  if (word === undefined || byWord.has(stem(text))) return text;
+  return byWord.has(stem(word)) || byJoined.has(stem(word)) ? word : text;
 }
 
 const NOT = /^(?:not|nicht|no)$/;
@@ -240,12 +247,24 @@ function addTargets(
     const address = addressIn(text) ?? text;
     const forms = [...formsOf(address)];
     const places = forms.map((form) => byTarget.get(form)).find((one) => one !== undefined) ?? [];
-    const subjects = places.flatMap((place) => entries[place]?.subject ?? []);
+    const all = places.flatMap((place) => entries[place]?.subject ?? []);
+    const subjects = mainOf(all, bareTarget(address));
     if (subjects.length === 0) continue;
     found.taken.add(at);
     if (subjects.length === 1) found.subjects.push(...subjects);
     else found.choices.push(...subjects);
   }
+}
+
+/** True for “back up” in “is Video back up?”, but not in “the back up”. */
+const isPhrase = (words: readonly Word[], at: number) =>
+  words[at - 1]?.text !== 'the' && termsIn(words.slice(at, at + 2), () => false)[0]?.to === 2;
+
+/** The address of a host is its first page, not every page on it, nor its name in the DNS. */
+function mainOf(subjects: readonly NamedSubject[], address: string): readonly NamedSubject[] {
+  const exact = subjects.filter(({ target = '' }) => bareTarget(target) === address);
+  const pages = exact.filter(({ target = '' }) => target.startsWith('http'));
+  return [pages, exact].find((some) => some.length > 0) ?? subjects;
 }
 
 function matchesIn(words: readonly Word[], index: NameIndex): Match[] {
@@ -275,7 +294,7 @@ function matchesIn(words: readonly Word[], index: NameIndex): Match[] {
     }
     const next = parts[at + 1] ?? '';
     const both = stem(text + next);
-    if (next !== '' && index.byWord.has(both)) {
+    if (next !== '' && index.byWord.has(both) && !isPhrase(words, at)) {
       hit(index.byWord.get(both) ?? [], [at, at + 1], both, QUALITY.stem);
     }
   }

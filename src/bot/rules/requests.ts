@@ -159,7 +159,10 @@ function newName(question: string, { words, terms }: QuestionParts, marker = NAM
   const name = question
     .slice(start, every && words[every.from]?.from)
     .replace(/[,.;!?\s]+$/, '')
-    .replace(/(?:\s+(?:um|please|bitte|por favor|thanks|danke|gracias))+$/i, '')
+    .replace(
+      /(?:[,\s]+(?:um|please|pls|plz|bitte|por favor|porfa|thanks|thank you|thx|ty|danke|gracias))+$/i,
+      '',
+    )
     .replace(/^["'“„«`‘]+|["'”“»`’]+$/g, '');
   return name === '' ? undefined : { name, nameAt: last.index };
 }

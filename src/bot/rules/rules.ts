@@ -31,6 +31,9 @@ const MAX_CHOICES = 10;
 export function planAnswer(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
   if (found.choices.length === 0 && !found.request && isOfUnknown(found))
     return { text: noSuchName(found) };
+  if (has(found, 'help') && !hasName(found)) return { text: HELP };
+  // “And the non-EU one?”
+  if (found.without !== undefined && hasName(found)) return undefined;
   // Only lists of states and incidents can leave something out.
   const isList = found.without !== undefined && has(found, ...LISTED);
   const isPartial =
@@ -39,6 +42,9 @@ export function planAnswer(found: ParsedQuestion, context: ViewContext): AnswerP
     (found.span !== undefined || hasName(found) || found.without !== undefined);
   return isPartial || !isAnswerable(found) ? undefined : planOf(found, context);
 }
+
+const HELP =
+  'I answer questions about your services, for example “What is down?”, “What happened last night?” or “Which certificates expire soon?”, and about each monitor by its name. `/askwatch help` lists all commands.';
 
 const LISTED = listOf('ok up down incident alert degraded paused flapping status');
 

@@ -49,7 +49,7 @@ const ANY_PART = '(?: (?:morning|afternoon|evening|night))?';
  * for a day, as a number since 1970 of the channel's calendar. `_` is any other word; fillers are left out.
  */
 const WRITTEN = listOf(
-  'today yesterday dayBefore night morning afternoon evening weekend tomorrow next last this since at until between ago recently ever second minute hour day week month year oclock than',
+  'today yesterday dayBefore night morning afternoon evening weekend tomorrow next last this since at until between ago recently ever second minute hour day week month quarter year oclock than',
 );
 
 type FormMatch = ReadonlyArray<string | undefined>;
@@ -92,9 +92,17 @@ const FORMS: Array<[form: RegExp, read: (found: FormMatch, clock: ZoneClock) => 
     [form(`(?:the )?(?:last|ago) ${UNIT}`), ([unit], clock) => rolling('1', unit, clock)],
     [form('this week'), (_, clock) => ofWeek(0, clock)],
     [form('this month'), (_, clock) => ofMonth(0, clock)],
+    [form('last quarter|quarter last'), (_, clock) => ofQuarter(-1, clock)],
+    [form('this quarter'), (_, clock) => ofQuarter(0, clock)],
+    [form('q([1-4])'), ([quarter], clock) => ofNamedQuarter(Number(quarter), clock)],
     [
       form(`since(?: _)?(?: D(\\d+))?${ANY_PART}(?: at)? t(\\d+)(?: D(\\d+))?`),
       ([a, t, b], clock) => between(lastTime(a ?? b, t, clock), undefined, clock),
+    ],
+    // “We released it at 10:30, any errors since?”
+    [
+      form('(?:D(\\d+) )?at t(\\d+)(?: _)* since'),
+      ([day, t], clock) => between(lastTime(day, t, clock), undefined, clock),
     ],
     [
       form(`(?:D(\\d+)${ANY_PART} (?:at )?|at )t(\\d+)(?: D(\\d+))?`),
@@ -224,8 +232,11 @@ function writtenLine(terms: readonly Term[], words: readonly Word[]): string {
     ),
   );
   const line = ` ${texts.join(' ')} `;
-  return withClocks(line.replace(/ the(?! last)/g, ''));
+  return withClocks(line.replace(/ the(?! last)/g, '').replace(THIS_TO_LAST, '$2 $1'));
 }
+
+/** “This week compared to last”. */
+const THIS_TO_LAST = /(?<= this (week|month|quarter) )(than last)(?! (?:week|month|quarter))/g;
 
 const DAY_BEHIND = '(?= (?:$|this|morning|night|today|yesterday|tomorrow|wd\\d|date|_))';
 /** “At 9 in the evening”, “yesterday evening at 9”. */
@@ -268,6 +279,7 @@ function written(term: Term, words: readonly Word[]): string[] {
   if (month !== undefined)
     return [`n${day}`, `mon${Number(month) - 1}`, ...(year ? [`n${year}`] : [])];
   if (/^\d+(?:st|nd|rd|th)$/.test(text)) return [`date${Number.parseInt(text, 10)}`];
+  if (/^q[1-4]$/.test(text)) return [text];
   if (/^\d{4}$/.test(text)) return [`n${text}`];
   const number = numberOf(term, words);
   if (number !== undefined) return [`n${number}`];
@@ -329,6 +341,7 @@ function lineOf(terms: readonly Term[], words: readonly Word[], clock: ZoneClock
       (_, m, d, y) => ` D${date(d, m, y)}`,
     )
     .replace(/ date(\d+)/g, (_, d) => ` D${ofThisMonth(d)}`)
+    .replace(/ wd\d(?= D\d)|(?<= D\d+) wd\d/g, '')
     .replace(
       / (?:last wd(\d)|wd(\d) last(?! (?:n\d|week|month)))/g,
       (_, a, b) => ` D${weekday(a ?? b) === now ? now - 7 : weekday(a ?? b)}`,
@@ -385,6 +398,22 @@ function ofMonth(months: number, clock: ZoneClock): Span | undefined {
 function ofYear(years: number, clock: ZoneClock): Span | undefined {
   const year = new Date(today(clock) * DAY_MS).getUTCFullYear() + years;
   return between(Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1), clock);
+}
+
+function ofQuarter(quarters: number, clock: ZoneClock): Span | undefined {
+  const date = new Date(today(clock) * DAY_MS);
+  const month = 3 * (Math.floor(date.getUTCMonth() / 3) + quarters);
+  return between(
+    Date.UTC(date.getUTCFullYear(), month, 1),
+    Date.UTC(date.getUTCFullYear(), month + 3, 1),
+    clock,
+  );
+}
+
+/** This year's, or last year's if it hasn't begun. */
+function ofNamedQuarter(quarter: number, clock: ZoneClock): Span | undefined {
+  const now = 1 + Math.floor(new Date(today(clock) * DAY_MS).getUTCMonth() / 3);
+  return ofQuarter(quarter - now - (quarter > now ? 4 : 0), clock);
 }
 
 /** This year's, or last year's if it hasn't begun. */

@@ -104,7 +104,8 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   }
   if (hasNames) return isNewTopic ? now : { ...now, concepts, span };
   const isOfAll = has(now, 'which', 'all', 'howMany', 'service', 'here', 'usage');
-  const isFresh = (isNewTopic && isOfAll && !isShort) || now.unknown.length > 1;
+  const isOfOther = !isNewTopic && now.unknown.some((word) => word.length > 3);
+  const isFresh = (isNewTopic && isOfAll && !isShort) || now.unknown.length > 1 || isOfOther;
   // “How many incidents this week?”, “Which one was the longest?”
   if (isFresh && subjects.length === 0 && has(now, 'which') && has(now, ...OF_SAME_TIME))
     return { ...now, span };

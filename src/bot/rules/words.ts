@@ -137,11 +137,12 @@ class Language {
       .map(({ concept }) => concept);
   }
 
-  /** A known word that is one typo away. */
+  /** A known word that is one typo away, or two if it is long. */
   corrected(word: string): string | undefined {
     const isNear = (one: (typeof this.longWords)[number]) => {
       const text = one.isStem ? word.slice(0, one.word.length) : word;
-      return distance(text, maskOf(text), one.word, one.mask, 1) <= 1;
+      const max = !one.isStem && word.length >= MIN_TWICE ? 2 : 1;
+      return distance(text, maskOf(text), one.word, one.mask, max) <= max;
     };
     return this.longWords.find(isNear)?.word;
   }
@@ -172,6 +173,7 @@ const NOT_CORRECTED = listOf('filler pause resume snooze remove acknowledge watc
 /** Shorter words are often other words. */
 const MIN_CORRECTED = 6;
 const MIN_STEM = 8;
+const MIN_TWICE = 11;
 
 function isAt({ words, isStem }: Phrase, all: readonly string[], at: number): boolean {
   return words.every((word, place) => {

@@ -77,6 +77,7 @@ function monitoringOf(monitors: Monitor[]): Partial<Monitoring> {
       return { ...one, ...details, incident: null };
     },
     results: async () => [],
+    days: async () => ({ last: '2026-11-27', monitors: [], next: null }),
     planned: async () => ({ windows: PLANNED, total: 2 }),
     rollups: async () => ({ by: 'hour' as const, rollups: [] }),
     async incidentList({ monitor: id, from = '', to = '' }) {
@@ -133,8 +134,14 @@ const FIRST_LINES = `
   what is the url of Blog?  **Blog** checks https\\://
   morning, anything down right now?  Yes, 1 of 5 monitors is down.
   did every job run yesterday?  Yes, no monitor was down on 26 Nov 2026 (UTC) among “heartbeat” monitors.
+  what can you do?  I answer questions about your services
+  and the non-blog one?  only a model can answer
+  was anything down in October?  Nothing was checked from 1 Oct 2026 to 31 Oct 2026 (UTC), so its incidents are unknown.
+  how often was Fresh down yesterday?  **Fresh** was not checked on 26 Nov 2026 (UTC), so its incidents are unknown.
+  uptime of everything in March  The uptime of all monitors is known only for the last 90 days.
+  is Blog slower than yesterday?  **Blog** answered in 1.8 s in its last check
   slowest monitors yesterday  I can compare only the last checks. The slowest is **Blog**
-  incidents this week compared to last  3 incidents from 23 Nov 2026 to 27 Nov 2026 (UTC), more than in the same time before (0).
+  incidents this week compared to last  3 incidents from 23 Nov 2026 to 27 Nov 2026 (UTC), more than from 16 Nov 2026 to 22 Nov 2026 (UTC) (0).
   how many monitors are there?  There are 5 monitors (
   slowest monitor  The slowest is **Blog**: 1.8 s in its last check.
   was anything down yesterday?  Yes, 1 monitor was down on 26 Nov 2026 (UTC).

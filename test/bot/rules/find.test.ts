@@ -56,6 +56,7 @@ test.each(
     ['are the Payments monitors up?', { group: 'payments', subjects: [], choices: [] }],
     ['is new.example up?', { group: 'new.example' }],
     ['the second one | der zweite | la segunda', { picked: 1 }],
+    ['what can you do? | was kannst du? | ¿qué puedes hacer?', { subjects: [] }],
     ['what do we monitor for Shop?', { group: 'shop', subjects: [], choices: [] }],
     ['which certificates expire within 2 weeks?', { aheadMs: 14 * 86_400_000 }],
   ]),

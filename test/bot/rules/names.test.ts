@@ -20,6 +20,9 @@ const SUBJECTS: NamedSubject[] = [
   monitor('Mail', 'smtp.post.example:25'),
   monitor('Website', 'https://www.shop.example/'),
   monitor('My service', 'https://mine.example/'),
+  monitor('Wiki', 'https://wiki.example/'),
+  monitor('Wiki API', 'https://wiki.example/api'),
+  monitor('Wiki DNS', 'wiki.example'),
   monitor('Service A', 'https://a.example/'),
   monitor('Service B', 'https://b.example/'),
   monitor('status.example', 'https://10.0.0.7/'),
@@ -57,6 +60,8 @@ const NAMED = `
   a name that is a host, and an IP address  status.example  is status.example up? | is 10.0.0.7 up?
   common words  My service  is my service up?
   common words  Service A  why is Service A down? | how is service a doing
+  a page of a host, and its name in the DNS  Wiki  is wiki.example up?
+  a word next to “up”  Nightly backup  did the nightly back up run? | is nightly back up?
   common words  Website  is the website up? | ¿funciona la web?
   in another language  Nightly backup  ist das nächtliche Backup gelaufen? | ¿corrió el backup nocturno?
   in another language  Payments (US)  ¿cómo va pagos EEUU?

@@ -31,6 +31,9 @@ const NOW = '2026-11-27T15:36';
 test.each(
   rows(`
     today | heute | hoy  2026-11-27T00:00  ${NOW}
+    last quarter | letztes Quartal | el último trimestre | in Q3  2026-07-01T00:00  2026-10-01T00:00
+    we released it at 10:30, any errors since?  2026-11-27T10:30  ${NOW}
+    since mon 16 nov  2026-11-16T00:00  ${NOW}
     yesterday | gestern | ayer  2026-11-26T00:00  2026-11-27T00:00
     the day before yesterday | vorgestern | anteayer  2026-11-25T00:00  2026-11-26T00:00
     this morning | heute morgen | heute früh | esta mañana  2026-11-27T05:00  2026-11-27T12:00

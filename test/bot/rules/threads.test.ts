@@ -65,7 +65,10 @@ test.each([
 test.each([
   ...['is Shop up? > what is down?', 'is Shop up? > which services are down?'],
   ...['was Shop up yesterday? > how many monitors are down?', 'ist Shop da? > was ist kaputt?'],
-  'is Shop up? > who is the president of Chile?',
+  ...[
+    'is Shop up? > who is the president of Chile?',
+    'is Shop up? > what time is the standup today?',
+  ],
 ])('“%s” ends with a fresh question, which forgets the monitor', (thread) => {
   expect(ask(thread).subjects).toEqual([]);
 });

@@ -16,9 +16,24 @@ const LIST = `
   billing: abrechnung
   nightly: nachtliche, nachtlichen, nachtliches, nocturno, nocturna, nocturnos, nocturnas
   reports: berichte, informes, reportes
-  backup: respaldo
+  backup: respaldo, copia
+  cards: tarjetas
+  gift: regalo
+  giftcards: gutscheine, geschenkkarten
   images: bilder, imagenes
-  mail: email, correo`;
+  mail: email, correo
+  mobile: movil
+  returns: retouren, retoure, devoluciones
+  payroll: lohnabrechnung, gehaltsabrechnung, nomina, nominas
+  careers: karriere, empleo
+  logistics: logistik, logistica
+  analytics: analitica, analitik
+  identity: identidad, identitat
+  loyalty: treueprogramm, fidelidad, fidelizacion
+  docs: doku, dokumentation, documentacion
+  media: medien, medios
+  maps: karten, mapas
+  newsletter: boletin`;
 
 /** The word of names by each of its other forms, which are folded. */
 export const ALIASES: ReadonlyMap<string, string> = new Map(

@@ -1,7 +1,7 @@
 /** Defines the concepts; see `Vocabulary`. */
 export const english = {
   filler:
-    'a, an, or, in total, altogether, over, during, before, after, across, throughout, theyre, youre, weve, black friday, cyber monday, done, anyone, anybody, cant, cannot, teh, client, clients, app, apps, doesnt need, anymore, any more, tomorrow, n, lol, haha, ugh, woke, just, the, of, for, on, in, to, by, with, is, are, am, be, do, does, can, could, would, should, shall, may, might, i, me, my, mine, we, us, our, ours, you, your, he, she, there, so, if, whether, then, but, just, please, pls, plz, kindly, thanks, thank you, thx, ty, cheers, hi, hello, hey, yo, good morning, askwatch, bot, tell, know, say, see, get, got, give, want, need, like, think, look, looking, let, lets, also, too, very, really, quite, still, already, yet, even, again, actually, anyway, btw, ok so, quick question, sorry, as, about, out, off, into, via, w, thing, things, stuff, someone, somebody, anybody, team, guys, folks, people, customers, users, im, ive, id, where, some, exactly, details, quick, quickly, info, information, wondering, curious, seems, seem, seeing, keep, keeps, heard, asking, help, any idea, fyi, called, named, wether, customer, user, complained, complains, complaining, couldnt, i mean, i meant, up to date, up to speed, have, has, having, mornin, gm, morning all, morning everyone, morning team, morning guys, morning folks, log, at all, only, asleep, slept, sleeping, hiya, heya, writing, post mortem, postmortem, start, instead, whatever, go, goes, missed, miss, midnight, noon, telling, says, wrong channel, wrong thread, wrong chat, wrong room, else',
+    'a, an, or, in total, altogether, over, during, before, after, across, throughout, her, his, him, other, when i, when we, when they, when he, when she, when trying, theyre, youre, weve, black friday, cyber monday, done, anyone, anybody, cant, cannot, teh, client, clients, app, apps, doesnt need, anymore, any more, tomorrow, n, lol, haha, ugh, woke, just, the, of, for, on, in, to, by, with, is, are, am, be, do, does, can, could, would, should, shall, may, might, i, me, my, mine, we, us, our, ours, you, your, he, she, there, so, if, whether, then, but, just, please, pls, plz, kindly, thanks, thank you, thx, ty, cheers, hi, hello, hey, yo, good morning, askwatch, bot, tell, know, say, see, get, got, give, want, need, like, think, look, looking, let, lets, also, too, very, really, quite, still, already, yet, even, again, actually, anyway, btw, ok so, quick question, sorry, as, about, out, off, into, via, w, thing, things, stuff, someone, somebody, anybody, team, guys, folks, people, customers, users, im, ive, id, where, some, exactly, details, quick, quickly, info, information, wondering, curious, seems, seem, seeing, keep, keeps, heard, asking, help, any idea, fyi, called, named, wether, customer, user, complained, complains, complaining, couldnt, i mean, i meant, up to date, up to speed, have, has, having, mornin, gm, morning all, morning everyone, morning team, morning guys, morning folks, log, at all, only, asleep, slept, sleeping, hiya, heya, writing, post mortem, postmortem, start, instead, whatever, go, goes, missed, miss, midnight, noon, telling, says, wrong channel, wrong thread, wrong chat, wrong room, else',
   general:
     'write, explain, translate, define, summari*, compose, joke*, poem*, haiku*, recipe*, calculate, capital of, what is a, what is an, what does, what do, how do i, how do you, how to, how can i, how would, meaning, difference between, weather, lunch, dinner, movie, book, song, meeting, tutorial, code, regex, sql, python, javascript, holiday, vacation, password, invent, imagine, recommend*, suggest*, timesheet*, time sheet*, training, need a pause, take a pause, need a break, take a break, design, designs, redesign*, broke the build, breaks the build, commit, commits, pull request*, gotta run, gotta go, who can help, roll back, rollback, rolled back, redeploy*, reboot*, sell, sells, buy, salary, salaries, pension*, tax, taxes, paying us, get paid, got paid, meetings',
   service:
@@ -10,7 +10,7 @@ export const english = {
     'deploy*, release, backend, cluster*, database*, db, backup*, cron*, ssl, tls, dns, http, https, tcp, keyword, heartbeat*, port, ports, api, apis, login, staging, job, jobs, sync',
   who: 'who, whos, whom',
   which:
-    'what do we monitor, what do we watch, what are we monitoring, what are we watching, what do you monitor, what do you watch, which one, which ones, what, wat, whats, which, list, show, display, name, whose',
+    'what do we monitor, what do we watch, what are we monitoring, what are we watching, what do you monitor, what do you watch, which one, which ones, wich, what, wat, whats, which, list, show, display, name, whose',
   why: 'why, reason for, cause, causes, caused, reason, reasons, how come, root cause, what happened, whats wrong, whats wrong with, because',
   when: 'when, what time, at what time, what date, which day',
   duration: 'since when, how long, for how long, how much time, duration',
@@ -22,13 +22,13 @@ export const english = {
   earlier:
     'before that, the weekend before, weekend before, weekend before that, week before that, the one before, the day before, day before that, previous day, the day before that',
   except:
-    'skip, leave out, not including, minus, except, ignoring, ignore, not counting, leaving out, excluding, exclude, without, apart from, other than, aside from',
+    'skip, leave out, not including, minus, except, ignoring, ignore, not counting, leaving out, excluding, exclude, non, without, apart from, other than, aside from',
   it: 'it, its, that, that one, this one, them, they, those, these, their',
   also: 'and, what about, how about, and what about, same for, plus, how bout, what bout, same with',
   past: 'was, were, had, did, went, happened, has been, have been, been, what happened, acked, acknowledged',
   ok: 'ok, okay, fine, healthy, well, alright, all right, working, works, work, running, stable, good, operational, green, normal, in order, alive, happy, safe, all clear, smooth*, maintenance over, maintenance done, maintenance finished, behaving, behave',
   up: 'up, online, reachable, available, responding, accessible, live, recovered, back, back up, up and running, recover, recovers',
-  down: 'affected, impacted, down, offline, unreachable, unavailable, broken, broke, break, breaks, failing, failed, fail, fails, dead, crash*, not working, not up, not ok, not online, not reachable, not responding, died, problem*, issue*, trouble*, unhealthy, wrong, red, outage right now, go down, goes down, going down, went down, gone down, fell over, fall over, falls over, falling over, hiccup*, error*, borked, hanging, hung, stuck, timeout*, timing out, on fire, bust, ded, whats wrong, whats wrong with, cant reach, cant access, couldnt reach, couldnt access, wont load, doesnt load, isnt loading, not loading',
+  down: 'something up, anything up, affected, impacted, down, offline, unreachable, unavailable, broken, broke, break, breaks, failing, failed, fail, fails, dead, crash*, not working, not up, not ok, not online, not reachable, not responding, died, problem*, issue*, trouble*, unhealthy, wrong, red, outage right now, go down, goes down, going down, went down, gone down, fell over, fall over, falls over, falling over, hiccup*, error*, borked, hanging, hung, stuck, timeout*, timing out, on fire, bust, ded, whats wrong, whats wrong with, cant reach, cant access, couldnt reach, couldnt access, wont load, doesnt load, isnt loading, not loading',
   degraded: 'degraded, impaired, warning*, limping, yellow',
   paused:
     'paused, disabled, stopped, turned off, switched off, on hold, inactive, suspended, unmonitored, not watched, not being watched, isnt being watched, not monitored, not being monitored, isnt being monitored, not checked, not being checked, isnt being checked',
@@ -51,11 +51,12 @@ export const english = {
   newest:
     'newest, added last, last added, created, recently added, new monitor*, new ones, was added, were added, added most recently',
   address: 'url, address, domain, link',
+  help: 'what can you do, what can i ask, what can this bot do, what can the bot do, what can askwatch do, what do you do, what do you know',
   check:
     'checked, last check, checks, check result*, results, tested, probed, check history, last looked',
   interval:
     'interval*, frequency, how often checked, schedule*, how often do we check, how often do you check, how often you check, have to ping, has to ping, supposed to ping, expected to ping, supposed to run, have to run',
-  run: 'run, ran, runs, execute*, finish*, complete*, succeed*, came in, come in, come through, came through, go through, go thru, went through, went thru, thru, ping in, pinged, on time, successful*, report in, reported in, reports in, check in, checked in, checks in',
+  run: 'run, ran, runs, execute*, finish*, complete*, succeed*, came in, come in, come through, came through, go through, go thru, gone through, gone thru, went through, went thru, thru, ping in, pinged, on time, successful*, report in, reported in, reports in, check in, checked in, checks in',
   here: 'this channel, in here, here, this room, subscri*, channel, quiet hours, reminder*, mentioned, we get here',
   usage:
     'usage, token*, token budget, asked the most, most questions, used the bot, used askwatch, cost*, spend, spent, how much did we ask, questions, asked, asks, used, uses',
@@ -112,6 +113,7 @@ export const english = {
   day: 'day, days, d',
   week: 'week, weeks, w, wk',
   month: 'month, months',
+  quarter: 'quarter, quarters',
   year: 'year, years',
   weekdays:
     'sunday, sundays, sun | monday, mondays, mon | tuesday, tuesdays, tue, tues | wednesday, wednesdays, wed | thursday, thursdays, thu, thurs | friday, fridays, fri | saturday, saturdays, sat',

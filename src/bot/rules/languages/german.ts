@@ -2,7 +2,7 @@ import type { Vocabulary } from './vocabulary.ts';
 
 export const german: Vocabulary = {
   filler:
-    'black friday, insgesamt, der, die, das, den, dem, des, ein, eine*, n, ne, nen, zu, zum, zur, in, im, ins, an, am, auf, aus, bei, beim, mit, für, fürs, über*, uebers, nach, wegen, is, ist, sind, bin, bist, sein, wird, werde*, hat, hab, habe*, hast, habt, gehabt, kann*, könn*, koenn*, soll*, muss*, darf, dürf*, möcht*, moecht*, will, willst, woll*, würd*, wuerd*, wäre, wären, mach*, ich, mir, mich, mein*, wir, uns, unser*, du, dir, dich, dein*, ihr, man, sich, jemand*, können sie, koennen sie, könnten sie, haben sie, wissen sie, da, drauf, dran, hin, so, ob, wenn, dann, dass, denn, aber, doch, nur, eben, mal, ma, bitte, mal schnell, schnell mal, kurz*, dank*, hallo, moin, na, guten morgen, guten tag, guten abend, morgen zusammen, zusammen, askwatch, bot, sag, sage*, sagt, erzähl*, weiß*, wissen, kenn*, seh*, sieht, siehts, schau, schaue*, guck*, gib, geb*, gibt, gibts, es gibt, brauch*, gern*, denk*, glaub*, lass, auch, ganz, wirklich, echt, noch, immer, schon, bereits, wieder, nochmal*, noch einmal, eigentlich, also, ja, nee, nein, entschuldig*, frage, fragen ob, wollte fragen, genau*, info, infos, information*, bescheid, sache, sachen, ding, dinge*, leute*, kunde, kunden, wo, wie, viel*, evtl, bestimmt, irgendwie, irgendwo, irgendwann, gar, dafür, dazu, dabei, scheint, bleibt, kommt, kommen, kam, steht, stehen, liegt, hilf*, sonst, mehr, mehrere*, einige*, gleich, bald, erst, ständig, fast, selbst, name*, unbedingt, dringend, von, vom, durch, pro, dauernd, fuer, ueber, oder, halt, dort, raus, rein, nutzer, ziemlich, anscheinend, sicher, möglich*, wohl, weniger, vg, servus, würden sie, erneut, beschwer*, kollegen, jmd, ansteht, anstehen, größer*, groß, große*, korrekt, rum, von der liste, aus der liste',
+    'ander*, eingetragen, black friday, insgesamt, der, die, das, den, dem, des, ein, eine*, n, ne, nen, zu, zum, zur, in, im, ins, an, am, auf, aus, bei, beim, mit, für, fürs, über*, uebers, nach, wegen, is, ist, sind, bin, bist, sein, wird, werde*, hat, hab, habe*, hast, habt, gehabt, kann*, könn*, koenn*, soll*, muss*, darf, dürf*, möcht*, moecht*, will, willst, woll*, würd*, wuerd*, wäre, wären, mach*, ich, mir, mich, mein*, wir, uns, unser*, du, dir, dich, dein*, ihr, man, sich, jemand*, können sie, koennen sie, könnten sie, haben sie, wissen sie, da, drauf, dran, hin, so, ob, wenn, dann, dass, denn, aber, doch, nur, eben, mal, ma, bitte, mal schnell, schnell mal, kurz*, dank*, hallo, moin, na, guten morgen, guten tag, guten abend, morgen zusammen, zusammen, askwatch, bot, sag, sage*, sagt, erzähl*, weiß*, wissen, kenn*, seh*, sieht, siehts, schau, schaue*, guck*, gib, geb*, gibt, gibts, es gibt, brauch*, gern*, denk*, glaub*, lass, auch, ganz, wirklich, echt, noch, immer, schon, bereits, wieder, nochmal*, noch einmal, eigentlich, also, ja, nee, nein, entschuldig*, frage, fragen ob, wollte fragen, genau*, info, infos, information*, bescheid, sache, sachen, ding, dinge*, leute*, kunde, kunden, wo, wie, viel*, evtl, bestimmt, irgendwie, irgendwo, irgendwann, gar, dafür, dazu, dabei, scheint, bleibt, kommt, kommen, kam, steht, stehen, liegt, hilf*, sonst, mehr, mehrere*, einige*, gleich, bald, erst, ständig, fast, selbst, name*, unbedingt, dringend, von, vom, durch, pro, dauernd, fuer, ueber, oder, halt, dort, raus, rein, nutzer, ziemlich, anscheinend, sicher, möglich*, wohl, weniger, vg, servus, würden sie, erneut, beschwer*, kollegen, jmd, ansteht, anstehen, größer*, groß, große*, korrekt, rum, von der liste, aus der liste',
   general:
     'schreib*, erklär*, übersetz*, definier*, witz*, gedicht*, rezept*, rechne*, hauptstadt, was ist ein, was ist eine, was bedeut*, was heißt, was kostet ein*, wie kann ich, wie kann man, wie komm*, wie macht man, wie geht das, wie funktioniert ein*, unterschied*, wetter, essen, mittagessen, meeting*, termin*, anleitung*, code, sql, python, urlaub*, passwort*, stell dir vor, empfiehl*, empfehl*, wie gehts dir, wie geht es dir, wie läufts bei dir, wer bist du, schneller, schnellste*, wie stelle ich, wie schalte ich, wie pausiere ich, wie lösche ich',
   service:
@@ -54,6 +54,7 @@ export const german: Vocabulary = {
   newest:
     'neueste*, neuste*, jüngste*, hinzugefügt*, hinzugekommen, zuletzt hinzugefügt, angelegt*, erstellt*, eingerichtet*, neue monitore, neue dienste, neu dazu',
   address: 'url, adresse, link',
+  help: 'was kannst du, was kann ich dich fragen, was kann der bot, was kann askwatch, was machst du',
   check:
     'geprüft*, gecheckt*, überprüft*, getestet*, prüfung*, überprüfung*, checks, ergebnis*, letzter check, letzten check, zuletzt geprüft, zuletzt gecheckt',
   interval:
@@ -106,7 +107,7 @@ export const german: Vocabulary = {
   this: 'diese, dieser, dieses, diesen, diesem',
   since: 'seit, seitdem, ab',
   until: 'bis, bis um, und',
-  between: 'zwischen, von, vom',
+  between: 'zwischen, zw, von, vom',
   ago: 'vor, her',
   at: 'um, gegen, circa, ca, rund um, herum',
   recently: 'kürzlich, neulich, letztens, letzter zeit, vor kurzem',
@@ -120,6 +121,7 @@ export const german: Vocabulary = {
   day: 'tag, tage, tagen, tages, d',
   week: 'woche, wochen, w, kw',
   month: 'monat, monate, monaten, monats',
+  quarter: 'quartal*',
   year: 'jahr, jahre, jahren, jahres',
   weekdays:
     'sonntag* | montag*, mo | dienstag*, di | mittwoch* | donnerstag* | freitag*, fr | samstag*, sonnabend*, sa',

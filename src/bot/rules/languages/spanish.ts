@@ -2,7 +2,7 @@ import type { Vocabulary } from './vocabulary.ts';
 
 export const spanish: Vocabulary = {
   filler:
-    'inicio, black friday, en total, recibe, recibimos, recibo, la, los, las, un, una, unos, unas, en, con, para, por, dentro, es, son, eres, ser, sea, están, estoy, estamos, estar, hay, haya, he, has, ha, han, hemos, haber, tengo, tiene*, tener, tenga, pued*, podemos, poder, debe*, quier*, necesit*, me gustaría, haz, hacer, da, dar, dame, di, dime, decir*, dice, ver, veo, ve, mira, mirar, sabe*, sé, yo, vos, usted*, nosotros, me, te, nos, os, mi, mis, tu, tus, nuestr*, alguien, si, o, u, pero, pues, entonces, así, dónde, es que, ya que, hay que, muy, mucho*, mucha*, poco, solo, solamente, también, aún, todavía, ya, siempre, otra, otro, otras, otros, de nuevo, mismo, misma, tal, hola, hola que tal, buenas, buenos días, buen día, buenas tardes, buenas noches, bueno, buen, oye, oiga, che, gracias, porfa*, favor, perdón, perdona, dale, gente, cliente*, usuario*, askwatch, bot, pregunta, duda, consulta, cosa, cosas, vez, detalle*, info, información, exact*, justo, a ver, al menos, sigue*, parece*, ayuda*, por cierto, respecto a, durante, ahí, no más, le, les, nombre, digo, pauses, silencies, borres, elimines, quites, de, del, el, al, a, como, está, esté, creo, decime, cuéntame, sobre, quisiera, tengo que, tiene que, tienes que, tenemos, antes, después, luego, claro, vale, bastante, casi, tan, tanto, creo que, parece que, para que, mientras, danos, dinos, quizás, vemos, saludos, urgente, tema, según, queremos, podrí*, equipo, chicos, chicas, compañeros, perdonad, móvil, mil gracias, quej*, montón, refería, refiero, quise decir, quería decir, que vamos, que voy, que estoy, que estamos de, que estamos haciendo, que estamos desplegando, desplegar, desplegando, grande, grandes, gran, verdad, de verdad, cierto, llevamos, que estamos trabajando, que estamos migrando, que estamos actualizando, de la lista',
+    'seguridad, q, inicio, black friday, en total, recibe, recibimos, recibo, la, los, las, un, una, unos, unas, en, con, para, por, dentro, es, son, eres, ser, sea, están, estoy, estamos, estar, hay, haya, he, has, ha, han, hemos, haber, tengo, tiene*, tener, tenga, pued*, podemos, poder, debe*, quier*, necesit*, me gustaría, haz, hacer, da, dar, dame, di, dime, decir*, dice, ver, veo, ve, mira, mirar, sabe*, sé, yo, vos, usted*, nosotros, me, te, nos, os, mi, mis, tu, tus, nuestr*, alguien, si, o, u, pero, pues, entonces, así, dónde, es que, ya que, hay que, muy, mucho*, mucha*, poco, solo, solamente, también, aún, todavía, ya, siempre, otra, otro, otras, otros, de nuevo, mismo, misma, tal, hola, hola que tal, buenas, buenos días, buen día, buenas tardes, buenas noches, bueno, buen, oye, oiga, che, gracias, porfa*, favor, perdón, perdona, dale, gente, cliente*, usuario*, askwatch, bot, pregunta, duda, consulta, cosa, cosas, vez, detalle*, info, información, exact*, justo, a ver, al menos, sigue*, parece*, ayuda*, por cierto, respecto a, durante, ahí, no más, le, les, nombre, digo, pauses, silencies, borres, elimines, quites, de, del, el, al, a, como, está, esté, creo, decime, cuéntame, sobre, quisiera, tengo que, tiene que, tienes que, tenemos, antes, después, luego, claro, vale, bastante, casi, tan, tanto, creo que, parece que, para que, mientras, danos, dinos, quizás, vemos, saludos, urgente, tema, según, queremos, podrí*, equipo, chicos, chicas, compañeros, perdonad, móvil, mil gracias, quej*, montón, refería, refiero, quise decir, quería decir, que vamos, que voy, que estoy, que estamos de, que estamos haciendo, que estamos desplegando, desplegar, desplegando, grande, grandes, gran, verdad, de verdad, cierto, llevamos, que estamos trabajando, que estamos migrando, que estamos actualizando, de la lista',
   general:
     'escrib*, explic*, traduc*, define, definir, resume, chiste*, receta*, calcula*, capital de, qué es un, qué es una, qué signific*, cómo hago, cómo se hace, cómo puedo, cómo se puede, cómo funciona un*, cómo llego, cómo se llega, cuánto cuesta un*, cuánto tarda un*, significa*, comida, película*, reunión*, tutorial*, código, sql, python, vacaciones, contraseña*, recomiend*, cómo estás, cómo te va, quién eres, inventa*, diferencia entre, más rápido, más rápida, más rápidos, más rápidas',
   service:
@@ -10,7 +10,8 @@ export const spanish: Vocabulary = {
   technical:
     'deploy*, staging, cluster*, base de datos, db, database*, backup*, respaldo*, copia de seguridad, cron*, job, jobs, tarea*, ssl, tls, dns, http, https, tcp, heartbeat*, puerto*, ping*, api, apis, login*, sync*, sincroniz*, copia, proceso*, keyword, red, inicio de sesión',
   who: 'quién, quiénes, quién lleva, quién se encarga, quién se ocupa, quién se ha quedado, quién es responsable',
-  which: 'qué, cuál, cuáles, quién, quiénes, lo que, el que, lista*, muestr*, mostrar*, enséña*',
+  which:
+    'qué, q está, q hay, q pasa, q se, cuál, cuáles, quién, quiénes, lo que, el que, lista*, muestr*, mostrar*, enséña*',
   why: 'por qué, porque, por q, pq, xq, causa*, causó, motivo*, razón, a qué se debe, se debe, se debió, q pasó, qué pasó, qué ha pasado, qué le pasó, qué pasa con, qué pasó con, qué ocurrió, qué falló, qué está mal, origen, culpa*, porq, qué le pasa, qué salió mal, qué sucedió, a qué se debió, qué anda mal, cómo es que',
   when: 'cuándo, a qué hora, qué hora, qué día, qué fecha, en qué momento, hasta cuándo',
   duration:
@@ -53,6 +54,7 @@ export const spanish: Vocabulary = {
   newest:
     'más nuevo, último monitor, añadid*, añadió, agregado*, agregó, creado*, nuevo, nuevos, nueva, nuevas',
   address: 'url, dirección, enlace',
+  help: 'qué puedes hacer, qué sabes hacer, qué te puedo preguntar, qué puedo preguntarte, qué hace este bot',
   check:
     'comprobad*, comprobó, comprobacion*, verificad*, verificó, verificacion*, revisad*, revisó, revisión, chequead*, checks, resultado*, historial, último check, pruebas',
   interval:
@@ -119,6 +121,7 @@ export const spanish: Vocabulary = {
   day: 'día, días, diari*, d',
   week: 'semana*, sem',
   month: 'mes, meses, mensual*',
+  quarter: 'trimestre*',
   year: 'año, años, anual*',
   weekdays:
     'domingo*, dom | lunes, lun | martes | miércoles, mié | jueves, jue | viernes, vie | sábado*, sáb',

@@ -25,6 +25,9 @@ import {
 
 const MAX_INCIDENTS = 100;
 const MAX_MONITORS = 50;
+const DAY_MS = 86_400_000;
+/** The service keeps the uptime of days so long. */
+const UPTIME_KEPT_MS = 90 * DAY_MS;
 
 /** Times back from now, where a question names none. */
 const STANDARD_SPAN = '7d';
@@ -39,8 +42,12 @@ export const incidents: Overview = (found, context) => {
   const isOfDown = has(found, 'down', 'incident', 'downtime');
   const isNegated = isOfDown && has(found, 'not') && has(found, 'which', 'howMany');
   const lengthMs = span ? span.toMs - span.fromMs : 0;
-  const before = span && { fromMs: span.fromMs - lengthMs, toMs: span.fromMs };
+  const before = found.compared ?? (span && { fromMs: span.fromMs - lengthMs, toMs: span.fromMs });
   const isCompared = before !== undefined && has(found, 'compare');
+  // Monitors that there are now may not have been watched then.
+  const { nowMs } = context;
+  const mayBeUnseen =
+    span !== undefined && span.toMs < nowMs - DAY_MS && span.fromMs > nowMs - UPTIME_KEPT_MS;
   const isTyped = found.group !== undefined && found.group === found.type;
   const type = isTyped ? found.type?.toUpperCase() : undefined;
   const text = isTyped ? undefined : found.group;
@@ -50,8 +57,11 @@ export const incidents: Overview = (found, context) => {
       look('list_incidents', { ...spanInput(span, back), limit: MAX_INCIDENTS }),
       ...(isNegated || isTyped ? [look('list_monitors', filter)] : []),
       ...(isCompared ? [look('list_incidents', { ...spanInput(before, back), limit: 1 })] : []),
+      ...(mayBeUnseen ? [look('get_uptime', { ...spanInput(span, back), limit: 1 })] : []),
     ],
-    write(list, other) {
+    write(list, ...others) {
+      const [other] = others;
+      const seen = mayBeUnseen ? (others.at(-1) as UptimeShown | undefined) : undefined;
       const time = span ? spanInWords(span, context) : `in the last ${BACK_IN_WORDS[back]}`;
       const among = found.group ? ` among “${plain(found.group)}” monitors` : '';
       const when = time + among + withoutText(found);
@@ -59,10 +69,17 @@ export const incidents: Overview = (found, context) => {
         ? namedIn(other as MonitorsFound | undefined)
         : ({ monitor }: OfMonitor) =>
             folded(monitor).includes(found.group ?? '') && isKept(found, monitor);
+      if (seen && seen.uptime_percent === undefined)
+        return `Nothing was checked ${when}, so its incidents are unknown.`;
       const writer = new IncidentsText(onlyOf(list as IncidentsFound, isIn), when, context);
       if (isNegated && other) return writer.notDown(other as MonitorsFound);
       if (isLatest) return writer.latest();
-      if (isCompared && other) return writer.compared((other as IncidentsFound).total);
+      if (isCompared && other) {
+        const than = found.compared
+          ? spanInWords(found.compared, context)
+          : 'in the same time before';
+        return writer.compared((other as IncidentsFound).total, than);
+      }
       return writer.of(found);
     },
   };
@@ -143,10 +160,10 @@ class IncidentsText {
     );
   }
 
-  compared(earlier: number): string {
+  compared(earlier: number, then: string): string {
     const { total, incidents: newest } = this.list;
     const than = total === earlier ? 'as many as' : total > earlier ? 'more than' : 'fewer than';
-    const sentence = `${this.count} ${this.when}, ${than} in the same time before (${earlier}).`;
+    const sentence = `${this.count} ${this.when}, ${than} ${then} (${earlier}).`;
     return withRows(
       sentence,
       newest.map((one) => this.row(one)),
@@ -214,12 +231,14 @@ class IncidentsText {
   }
 }
 
-export const uptimeOfAll: Overview = (found) => {
+export const uptimeOfAll: Overview = (found, { nowMs }) => {
   const lookup = look('get_uptime', { ...spanInput(found.span, STANDARD_SPAN), limit: MAX_ROWS });
   return viewOf<UptimeShown>(
     lookup,
     ({ uptime_percent: percent, total = 0, first_day, last_day, monitors = [] }) => {
       const days = first_day === last_day ? `on ${first_day}` : `from ${first_day} to ${last_day}`;
+      if (found.span && found.span.toMs < nowMs - UPTIME_KEPT_MS)
+        return 'The uptime of all monitors is known only for the last 90 days.';
       if (percent === undefined) return `Nothing was checked ${days} (whole days, UTC).`;
       const bad = monitors.filter((one) => one.down_seconds > 0);
       const rows = bad

@@ -88,7 +88,14 @@ const isInMaintenance = (monitor: MonitorView) => !isPaused(monitor);
 
 /** What is in maintenance until when, and what is planned. */
 export const maintenance: Overview = (found, context) => {
-  const view = inState(SILENCED, 'in maintenance', isInMaintenance)(found, context);
+  const isAhead = has(found, 'tomorrow', 'next', 'future') || (found.span && !has(found, 'past'));
+  // What comes is no question for yes or no about now.
+  const concepts = isAhead ? new Set([...found.concepts, 'future' as const]) : found.concepts;
+  const view = inState(
+    SILENCED,
+    'in maintenance',
+    isInMaintenance,
+  )({ ...found, concepts }, context);
   return {
     ...view,
     write(list) {
@@ -100,7 +107,6 @@ export const maintenance: Overview = (found, context) => {
       const coming = windows.filter((one) => !isActive(one)).map(rowOf);
       const planned = withRows(coming.length > 0 ? 'Planned:' : NOTHING_PLANNED, coming);
       const now = [view.write(list), ...active];
-      const isAhead = has(found, 'tomorrow', 'next', 'future');
       return (isAhead ? [planned, ...now] : [...now, planned]).join('\n\n');
     },
   };

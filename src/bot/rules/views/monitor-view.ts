@@ -42,20 +42,24 @@ export function monitorView(
   const during = spanInput(span, STANDARD.incidents);
   const incidentLookup = look('list_incidents', { monitor: id, ...during, limit: MAX_INCIDENTS });
   const uptimeLookup = look('get_uptime', { monitor: id, ...spanInput(span, STANDARD.uptime) });
+  const { compared } = found;
   const isOfUptime = has(found, 'uptime', 'response', 'slow', 'compare');
   const shortLookups = [isOfUptime ? uptimeLookup : incidentLookup];
   return {
     lookups: [
       look('get_monitor', { monitor: id }),
       ...(isShort ? shortLookups : [incidentLookup, uptimeLookup]),
+      ...(compared ? [look('get_uptime', { monitor: id, ...spanInput(compared, '') })] : []),
     ],
-    write(shown, second, third) {
+    write(shown, second, third, fourth) {
       const [incidents, uptime] = isShort && isOfUptime ? [undefined, second] : [second, third];
+      const before = (isShort ? third : fourth) as UptimeShown | undefined;
       return new MonitorText(
         {
           ...(shown as MonitorShown),
           history: incidents as IncidentsFound,
           ...(uptime as UptimeShown),
+          ...(compared && { span_before: before?.span }),
           monitor: (shown as MonitorShown).monitor,
         },
         found,
@@ -127,7 +131,7 @@ class MonitorText {
     const { span } = this.found;
     const { monitor } = this.facts;
     const asks = (...some: Concept[]) => has(this.found, ...some);
-    if (asks('maintenance') && !span && this.windows)
+    if (asks('maintenance') && !(span && asks('past')) && this.windows)
       return { text: this.maintenance(this.windows) };
     if (asks('address') && !STATES.some((state) => asks(state)))
       return { text: `${this.name} checks ${plain(monitor.target)}.` };
@@ -230,8 +234,22 @@ class MonitorText {
     if (!this.facts.history) return this.notKnown('incidents');
     const { total } = this.facts.history;
     const when = this.found.span ? this.when : 'in the last 400 days';
+    if (total === 0 && this.isUnseen)
+      return `${this.name} was not checked ${when}, so its incidents are unknown.`;
     if (total === 0) return `No incident: ${this.name} was not down ${when}.`;
     return `${counted(total, 'incident')}: ${this.name} was down ${this.times} ${when}.`;
+  }
+
+  /** True if nothing is known of the named time. */
+  private get isUnseen(): boolean {
+    const { span } = this.facts;
+    return this.found.span !== undefined && span !== undefined && span.uptime_percent === undefined;
+  }
+
+  /** `in the same time before`, or the time that was named for it. */
+  private get before(): string {
+    const { compared } = this.found;
+    return compared ? spanInWords(compared, this.context) : 'in the same time before';
   }
 
   /** Up or down in a named time. */
@@ -239,7 +257,7 @@ class MonitorText {
     const { history, span } = this.facts;
     if (!history) return this.notKnown('incidents');
     const wasDown = history.total > 0;
-    if (!wasDown && span && span.uptime_percent === undefined) {
+    if (!wasDown && this.isUnseen) {
       return `${this.name} was not checked ${this.when}, so its state is unknown.`;
     }
     const isOfIncident = has(this.found, 'incident') && !has(this.found, 'ok', 'up', 'down');
@@ -264,7 +282,7 @@ class MonitorText {
     if (span.uptime_percent === undefined)
       return `${this.name} was not checked ${this.when}, so it has no uptime.`;
     const earlier = has(this.found, 'compare') ? before?.uptime_percent : undefined;
-    const compared = earlier === undefined ? '' : `, ${earlier} % in the same time before`;
+    const compared = earlier === undefined ? '' : `, ${earlier} % ${this.before}`;
     return `${this.name} was up ${span.uptime_percent} % of the time ${this.when}${watched(span)}${compared}.`;
   }
 
@@ -282,7 +300,7 @@ class MonitorText {
         ]
       : [];
     const earlier = isCompared ? before?.response_time_ms : undefined;
-    const compared = earlier ? [`${timed(earlier.mean)} in the same time before`] : [];
+    const compared = earlier ? [`${timed(earlier.mean)} ${this.before}`] : [];
     const all = [...now, ...average, ...compared];
     if (all.length === 0 && !span) return this.notKnown('response times');
     if (all.length === 0) return `${this.name} has no response times ${this.when}.`;

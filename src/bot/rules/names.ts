@@ -256,9 +256,9 @@ function addTargets(
   }
 }
 
-/** True for “back up” in “is Video back up?”, but not in “the back up”. */
+/** True for “back up”, which is no backup. */
 const isPhrase = (words: readonly Word[], at: number) =>
-  words[at - 1]?.text !== 'the' && termsIn(words.slice(at, at + 2), () => false)[0]?.to === 2;
+  termsIn(words.slice(at, at + 2), () => false)[0]?.to === 2;
 
 /** The address of a host is its first page, not every page on it, nor its name in the DNS. */
 function mainOf(subjects: readonly NamedSubject[], address: string): readonly NamedSubject[] {

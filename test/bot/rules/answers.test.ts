@@ -130,6 +130,7 @@ const FIRST_LINES = `
   what is paused?  1 of 5 monitors is paused.
   what is in maintenance?  None of 5 monitors is in maintenance.
   is maintenance planned for tomorrow?  Planned:
+  will Blog be down on Monday?  **Blog** has been UP
   is maintenance planned for Blog?  **Blog** has no planned maintenance.
   what is the url of Blog?  **Blog** checks https\\://
   morning, anything down right now?  Yes, 1 of 5 monitors is down.
@@ -169,6 +170,16 @@ test('rows show the state, the incidents and the uptime of a monitor', async () 
 - Down 26 Nov 10:00 UTC, for 1 hour 30 minutes: answered 503
 - Down 26 Nov 08:00 UTC, for 30 minutes: timed out
 - Uptime on 26 Nov 2026 (UTC): 91.67 %, down for 2 hours`);
+});
+
+test('planned maintenance is listed apart from what is under way', async () => {
+  expect(await answer('is maintenance planned for tomorrow?')).toBe(`Planned:
+
+- **Blog** has maintenance from 28 Nov 02:00 UTC to 28 Nov 04:00 UTC
+
+None of 5 monitors is in maintenance.
+
+**Old** is in maintenance until 16:00 UTC.`);
 });
 
 test('several monitors and several topics each get a part', async () => {

@@ -57,6 +57,7 @@ test.each(
     ['is new.example up?', { group: 'new.example' }],
     ['the second one | der zweite | la segunda', { picked: 1 }],
     ['what can you do? | was kannst du? | ¿qué puedes hacer?', { subjects: [] }],
+    ['uptime of the Shop last week', { span: { fromMs: Date.parse('2026-11-16') } }],
     ['what do we monitor for Shop?', { group: 'shop', subjects: [], choices: [] }],
     ['which certificates expire within 2 weeks?', { aheadMs: 14 * 86_400_000 }],
   ]),
@@ -134,6 +135,7 @@ const OFF_TOPIC = `
   recommend a book about monitoring | summarize this article about outages | why is the sky blue?
   how can I make my site faster? | should we migrate our database to MySQL?
   what is the difference between TCP and UDP? | how do I install Grafana on Debian?
+  how many usable hosts are in a /27? | ok and when did it last run?
   my back is down, any physio tips? | write me a script that checks if the Shop is up
   when is the next public holiday? | can you book a meeting for Monday?
   Schreib ein Gedicht über Server | Was bedeutet HTTP 503? | Wie installiere ich nginx auf Debian?

@@ -13,6 +13,7 @@ const SUBJECTS: NamedSubject[] = [
   monitor('Payments (US)', 'https://pay.example/us'),
   monitor('Gift cards EU', 'https://gifts.example/'),
   monitor('Nightly backup', 'heartbeat'),
+  monitor('Weekly backup EU', 'weekly'),
   monitor('Kundenportal', 'https://kunden.example/'),
   monitor('Größenberatung', 'https://groessen.example/'),
   monitor('Grafana', 'https://metrics.example:3000/login'),
@@ -61,7 +62,7 @@ const NAMED = `
   common words  My service  is my service up?
   common words  Service A  why is Service A down? | how is service a doing
   a page of a host, and its name in the DNS  Wiki  is wiki.example up?
-  a word next to “up”  Nightly backup  did the nightly back up run? | is nightly back up?
+  “back up” is no backup  Payments (EU)  is payments EU back up?
   common words  Website  is the website up? | ¿funciona la web?
   in another language  Nightly backup  ist das nächtliche Backup gelaufen? | ¿corrió el backup nocturno?
   in another language  Payments (US)  ¿cómo va pagos EEUU?

@@ -102,6 +102,11 @@ test.each([
   });
 });
 
+test('“both” means a name and the one other name that it is a part of', () => {
+  const { subjects } = ask('are Refunds (EU) up? both of them');
+  expect(subjects.map(({ id }) => id)).toEqual(['p1', 'p2']);
+});
+
 test('parts of names in a follow-up mean several monitors', () => {
   const { subjects } = ask('is Checkout API up? > staging and Blog too');
   expect(subjects.map(({ name }) => name)).toEqual(['Blog', 'checkout-api-staging']);

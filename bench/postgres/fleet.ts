@@ -38,7 +38,7 @@ const COUNTED_LIMIT_MS = 10_000;
 interface Template {
   version: number;
   body: { definition: { name: string; target: string } };
-  register: { state: { lastCheckedMs: number } };
+  stored: { state: { lastCheckedMs: number } };
   extra: string | null;
 }
 
@@ -62,12 +62,12 @@ export async function fillDatabase(
       const phaseMs = phaseOf(id, intervalMs);
       monitors.push({ id, number: from + at, intervalMs, phaseMs });
       const { name, target } = definition;
-      const { state } = template.register;
+      const { state } = template.stored;
       const lastCheckedMs = lastOnGrid(nowMs, intervalMs, phaseMs);
       return {
         id,
         body: { ...template.body, definition: { ...template.body.definition, name, target } },
-        register: { ...template.register, state: { ...state, lastCheckedMs } },
+        stored: { ...template.stored, state: { ...state, lastCheckedMs } },
       };
     });
     await query(
@@ -84,17 +84,17 @@ export async function fillDatabase(
     );
     await query(
       url,
-      `insert into ${SCHEMA}.register (name, id, revision, value, extra)
+      `insert into ${SCHEMA}.shared_value (name, id, revision, value, extra)
         select 'monitor-states', id, gen_random_uuid(), value::json, $3::json
         from unnest($1::text[], $2::text[]) as sent (id, value)`,
       [
         batch.map(({ id }) => id),
-        batch.map(({ register }) => JSON.stringify(register)),
+        batch.map(({ stored }) => JSON.stringify(stored)),
         template.extra,
       ],
     );
   }
-  await query(url, `vacuum (analyze) ${SCHEMA}.document, ${SCHEMA}.register`);
+  await query(url, `vacuum (analyze) ${SCHEMA}.document, ${SCHEMA}.shared_value`);
   await query(url, 'checkpoint');
   return { monitors, key };
 }
@@ -132,7 +132,7 @@ async function makeOne(
       url,
       `select version, body from ${SCHEMA}.document where collection = 'monitors' and body is not null`,
     );
-    const [register] = await query(
+    const [stored] = await query(
       url,
       `select value, extra::text as extra from ${SCHEMA}.shared_value where name = 'monitor-states'`,
     );
@@ -141,8 +141,8 @@ async function makeOne(
     const template = {
       version: document?.version,
       body: document?.body,
-      register: register?.value,
-      extra: register?.extra ?? null,
+      stored: stored?.value,
+      extra: stored?.extra ?? null,
     } as Template;
     return { key, template, made: { id, number: 0, intervalMs, phaseMs } };
   } finally {

@@ -231,7 +231,7 @@ async function databaseOf(url: string) {
         where inhparent = '${SCHEMA}.check_result'::regclass) as bytes,
       (select (pg_current_wal_lsn() - '0/0')::float8) as "walBytes",
       n_tup_upd::float8 as updates, n_tup_hot_upd::float8 as hot
-    from pg_stat_user_tables where schemaname = '${SCHEMA}' and relname = 'register'`,
+    from pg_stat_user_tables where schemaname = '${SCHEMA}' and relname = 'shared_value'`,
   );
   const figures = row as Record<'rows' | 'bytes' | 'walBytes' | 'updates' | 'hot', number>;
   return { ...figures, rowBytes: figures.bytes / figures.rows };

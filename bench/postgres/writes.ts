@@ -211,7 +211,7 @@ async function updatesOf(url: string): Promise<{ updates: number; hot: number }>
   const [row] = await query(
     url,
     `select n_tup_upd::float8 as updates, n_tup_hot_upd::float8 as hot
-      from pg_stat_user_tables where schemaname = '${SCHEMA}' and relname = 'register'`,
+      from pg_stat_user_tables where schemaname = '${SCHEMA}' and relname = 'shared_value'`,
   );
   return row as { updates: number; hot: number };
 }

@@ -189,7 +189,7 @@ function groupOf(
   const twins = one && several.length === 0 && words.some(({ text }) => BOTH.test(text));
   const pair = twins ? index.entries.filter(({ subject }) => isPartOf(one, subject)) : [];
   if (pair.length === 2) return { subjects: pair.map(({ subject }) => subject), choices: [] };
-  const isOfMany = terms.some(
+  const isOfSeveral = terms.some(
     (term) => isPlural(term) || term.concepts.some((one) => OF_MANY.includes(one)),
   );
   const technical = terms.find(
@@ -198,7 +198,7 @@ function groupOf(
       (TYPES.has(single(from)) || (index.byWord.get(single(from))?.length ?? 0) > 1),
   );
   const isCount = words.some(({ text }) => MANY.test(text));
-  if (taken.size === 0 && technical && (isOfMany || isCount)) {
+  if (taken.size === 0 && technical && (isOfSeveral || isCount)) {
     return { subjects: [], choices: [], group: single(technical.from) };
   }
   // “The backups” are all of the few that match.
@@ -209,7 +209,7 @@ function groupOf(
     return { subjects: [...new Set([...subjects, ...choices])], choices: [] };
   }
   const [only = 0] = taken;
-  if ((isOfMany || isOfAll(only)) && taken.size === 1 && choices.length > 1) {
+  if ((isOfSeveral || isOfAll(only)) && taken.size === 1 && choices.length > 1) {
     return { subjects, choices: [], group: single(only) };
   }
   return { subjects: [...new Set(subjects)], choices };

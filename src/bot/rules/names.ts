@@ -209,6 +209,8 @@ function nameWord(text: string, { byWord, byJoined }: NameIndex): string {
   return byWord.has(stem(word)) || byJoined.has(stem(word)) ? word : text;
 }
 
+const PRONOUN = /^(?:i|you|we|they|ich|du|wir|yo)$/;
+
 const NOT = /^(?:not|nicht|no)$/;
 
 /** True for a name right behind “not”. */
@@ -225,6 +227,9 @@ function isTelling(
 ): boolean {
   const { words, concepts, isOfMany } = question;
   const texts = at.map((one) => words[one]?.text ?? '');
+  // “I search”, “ich suche”.
+  const isVerb = at.length === 1 && PRONOUN.test(words[(at[0] ?? 0) - 1]?.text ?? '');
+  if (isVerb) return false;
   const own = at.map((one) => concepts[one] ?? []);
   if (own.some((known, place) => known.length === 0 && !/^\d/.test(texts[place] ?? '')))
     return true;

@@ -37,7 +37,9 @@ const CLEAR_VERBS = VERBS.slice(0, 5);
 const OTHER_VERBS = VERBS.slice(5);
 
 /** Words that may stand before a request: “ok, can you please check …”. */
-const POLITE = listOf('filler also it now all service ok since every second minute hour day');
+const POLITE = listOf(
+  'filler also it now all service ok since every second minute hour day future',
+);
 
 /** Words of questions, which request nothing. */
 const ASKING = listOf('who which why when duration howOften howMany past');

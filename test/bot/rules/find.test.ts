@@ -89,7 +89,10 @@ test.each(
     ['mute Shop | silencia Shop', { verb: 'snooze' }],
     ['delete Shop | lösche Shop | elimina Shop', { verb: 'remove' }],
     ['ack Shop | bestätige Shop', { verb: 'acknowledge' }],
-    ['check Shop now | prüfe Shop | comprueba Shop', { verb: 'test' }],
+    [
+      'check Shop now | will you check Shop, please? | prüfe Shop | comprueba Shop',
+      { verb: 'test' },
+    ],
     ['check Shop every 5 minutes | prüfe Shop alle 5 Minuten', EVERY_FIVE_MINUTES],
     ['rename Shop to Store (EU) | benenne Shop um in "Store (EU)"', RENAMED],
     ['watch https://new.example/?a=1 | überwache https://new.example/?a=1', WATCHED],
@@ -135,6 +138,7 @@ const OFF_TOPIC = `
   recommend a book about monitoring | summarize this article about outages | why is the sky blue?
   how can I make my site faster? | should we migrate our database to MySQL?
   what is the difference between TCP and UDP? | how do I install Grafana on Debian?
+  did the payment for my invoice go through? | how many people work here? | wie war dein Wochenende?
   how many usable hosts are in a /27? | ok and when did it last run?
   my back is down, any physio tips? | write me a script that checks if the Shop is up
   when is the next public holiday? | can you book a meeting for Monday?

@@ -16,12 +16,9 @@ const LIST = `
   billing: abrechnung
   nightly: nachtliche, nachtlichen, nachtliches, nocturno, nocturna, nocturnos, nocturnas
   reports: berichte, informes, reportes
-  backup: respaldo, copia
-  cards: tarjetas
-  gift: regalo
+  backup: respaldo
   giftcards: gutscheine, geschenkkarten
   images: bilder, imagenes
-  mail: email, correo
   mobile: movil
   returns: retouren, retoure, devoluciones
   payroll: lohnabrechnung, gehaltsabrechnung, nomina, nominas

@@ -215,7 +215,7 @@ function groupOf(
   return { subjects: [...new Set(subjects)], choices };
 }
 
-const BOTH = /^(?:both|beide[n]?|ambos|ambas)$/;
+const BOTH = /^(?:both|beiden?|ambos|ambas)$/;
 
 /** True for “Nightly backup” and “Nightly backup EU”. */
 const isPartOf = (part: NamedSubject, { name }: NamedSubject) =>

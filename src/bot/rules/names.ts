@@ -146,8 +146,10 @@ export function findNames(asWritten: readonly Word[], index: NameIndex): FoundNa
   // “Sitio web” is any site, “la web” may be the monitor Website.
   const words = asWritten.map((word, at) => {
     const text = nameWord(word.text, index);
-    const isPart = text === 'website' && isNoun(asWritten[at - 1]);
-    return isPart ? word : { ...word, text };
+    const before = asWritten[at - 1];
+    // “Ich suche” is no search.
+    const isOther = before?.text === 'ich' || (text === 'website' && isNoun(before));
+    return isOther ? word : { ...word, text };
   });
   const found: FoundNames & { taken: Set<number> } = {
     subjects: [],
@@ -209,7 +211,8 @@ function nameWord(text: string, { byWord, byJoined }: NameIndex): string {
   return byWord.has(stem(word)) || byJoined.has(stem(word)) ? word : text;
 }
 
-const PRONOUN = /^(?:i|you|we|they|ich|du|wir|yo)$/;
+/** German puts names there, too: “können wir Blog pausieren?”. */
+const PRONOUN = /^(?:i|you|we|they)$/;
 
 const NOT = /^(?:not|nicht|no)$/;
 
@@ -227,7 +230,7 @@ function isTelling(
 ): boolean {
   const { words, concepts, isOfMany } = question;
   const texts = at.map((one) => words[one]?.text ?? '');
-  // “I search”, “ich suche”.
+  // “I search”.
   const isVerb = at.length === 1 && PRONOUN.test(words[(at[0] ?? 0) - 1]?.text ?? '');
   if (isVerb) return false;
   const own = at.map((one) => concepts[one] ?? []);

@@ -110,7 +110,7 @@ function verbIn(terms: readonly Term[], words: readonly Word[]): RequestVerb | u
   );
   if (isNegated) return undefined;
   const clear = CLEAR_VERBS.find((verb) => terms.some(isVerb(verb)));
-  // “Turn off the alerts of Shop” is a snooze, because Shop is still watched.
+  // Turning off the alerts of Shop is a snooze, because Shop is still watched.
   const isOfAlerts = terms.some(({ concepts }) => concepts.includes('alert'));
   if (isOfAlerts && (clear === 'pause' || clear === 'remove')) return 'snooze';
   if (clear !== undefined) return clear;

@@ -27,6 +27,7 @@ const DEFAULT_LIMIT = 20;
 
 /** The longest time that the service lists maintenance for. */
 const PLANNED_DAYS = 31;
+export const MAX_PLANNED = 100;
 
 export const MonitorsFound = z.object({
   as_of: z.string(),
@@ -90,7 +91,7 @@ export const listMonitors = tool({
     const [all, planned] = await Promise.all([
       monitoring.list({ signal }),
       isOfMaintenance
-        ? ifOffered(monitoring.planned({ days: PLANNED_DAYS, limit: DEFAULT_LIMIT, signal }))
+        ? ifOffered(monitoring.planned({ days: PLANNED_DAYS, limit: MAX_PLANNED, signal }))
         : undefined,
     ]);
     const matching = all.filter(
@@ -118,7 +119,11 @@ export const listMonitors = tool({
             sort === 'certificate' ? (monitor.certificate_ends_at ?? undefined) : undefined,
         })),
       next_offset: next < matching.length ? next : undefined,
-      planned_maintenance: planned?.windows,
+      planned_maintenance: planned?.windows.map((window) => ({
+        ...window,
+        name: shortened(window.name, 200),
+        reason: window.reason === undefined ? undefined : shortened(window.reason, 200),
+      })),
       reported_alerts:
         firing.length > 0 ? { total: firing.length, alerts: firing.slice(0, limit) } : undefined,
     };

@@ -64,6 +64,7 @@ const NAMED = `
   a page of a host, and its name in the DNS  Wiki  is wiki.example up?
   “back up” is no backup  Payments (EU)  is payments EU back up?
   common words  Website  is the website up? | ¿funciona la web?
+  behind a German pronoun  Grafana  können wir Grafana pausieren? | soll ich Grafana bestätigen?
   in another language  Nightly backup  ist das nächtliche Backup gelaufen? | ¿corrió el backup nocturno?
   in another language  Payments (US)  ¿cómo va pagos EEUU?
   an alert from another system  DiskFull db-1  why is diskfull on db-1 firing? | DiskFull`;

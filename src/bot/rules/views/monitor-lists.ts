@@ -3,7 +3,7 @@ import type { PlannedWindow } from '../../../contracts/monitoring-additions.ts';
 import { bold, plain } from '../../shared/inert-markdown.ts';
 import { isPaused, isUp } from '../../shared/status.ts';
 import { counted, inUnits } from '../../shared/text-format.ts';
-import type { MonitorsFound } from '../../tools/list-monitors.ts';
+import { MAX_PLANNED, type MonitorsFound } from '../../tools/list-monitors.ts';
 import type { MonitorView } from '../../tools/read-model.ts';
 import { has } from '../find.ts';
 import type { NamedSubject } from '../names.ts';
@@ -86,10 +86,10 @@ export const flapping = inState({ flapping: true }, 'flapping');
 export const paused = inState(SILENCED, 'paused', isPaused);
 const isInMaintenance = (monitor: MonitorView) => !isPaused(monitor);
 
-/** What is in maintenance until when, and what is planned. */
+/** Maintenance that is under way, with its ends, and planned maintenance. */
 export const maintenance: Overview = (found, context) => {
   const isAhead = has(found, 'tomorrow', 'next', 'future') || (found.span && !has(found, 'past'));
-  // What comes is no question for yes or no about now.
+  // A question about later gets no “yes” about now.
   const concepts = isAhead ? new Set([...found.concepts, 'future' as const]) : found.concepts;
   const view = inState(
     SILENCED,
@@ -105,13 +105,20 @@ export const maintenance: Overview = (found, context) => {
       const rowOf = (one: PlannedWindow) => `${bold(one.name)} ${windowText(one, context.nowMs)}`;
       const active = windows.filter(isActive).map((one) => `${rowOf(one)}.`);
       const coming = windows.filter((one) => !isActive(one)).map(rowOf);
-      const planned = withRows(coming.length > 0 ? 'Planned:' : NOTHING_PLANNED, coming);
+      // Windows under way may fill the list.
+      const isCut = windows.length >= MAX_PLANNED;
+      const planned = withRows(
+        coming.length > 0 ? 'Planned:' : isCut ? MORE_PLANNED : NOTHING_PLANNED,
+        coming,
+      );
       const now = [view.write(list), ...active];
       return (isAhead ? [planned, ...now] : [...now, planned]).join('\n\n');
     },
   };
 };
 
+const MORE_PLANNED =
+  'I see only a part of the planned maintenance. `/monitor show` shows it for one monitor.';
 const NOTHING_PLANNED = 'No maintenance is planned to begin in the next 31 days.';
 
 export const silenced = inState(SILENCED, 'paused or in maintenance');

@@ -6,6 +6,7 @@ import {
   MonitorList,
   MonitorName,
   MonitorTarget,
+  Tags,
   UtcTime,
 } from './monitoring.ts';
 import { oneLine } from './one-line.ts';
@@ -209,6 +210,8 @@ export const MonitorChange = z.strictObject({
   config: z.record(z.string(), z.unknown()).optional(),
   /** Everything that it depends on from now on. */
   depends_on: DependsOn.optional(),
+  /** All its tags from now on; an empty list removes them. */
+  tags: Tags.optional(),
 });
 export type MonitorChange = z.infer<typeof MonitorChange>;
 

@@ -35,6 +35,34 @@ export type ManagedBy = z.infer<typeof ManagedBy>;
 /** Hours until a monitor that left its file is removed. */
 export const LEFT_KEPT_HOURS = 24;
 
+/** Most tags of a monitor. */
+export const MAX_TAGS = 10;
+
+/** Characters of a tag, and their number. */
+const TAG = /^[\p{L}\p{M}\p{N}._:/-]{1,40}$/u;
+
+/** Our choice: a word in lower case, such as `eu` or `team:shop`. */
+const Tag = z
+  .string()
+  .overwrite((text) => text.normalize('NFC').trim().toLowerCase())
+  .regex(TAG, {
+    error: ({ input }) =>
+      `“${oneLine(String(input).slice(0, 60))}” isn't a valid tag; use 1 to 40 letters, digits and . _ - : / without spaces, such as eu or team:shop`,
+  });
+
+/** Words for groups of monitors. Our choice: sorted, each once. */
+export const Tags = z
+  .array(Tag, 'must be a list of tags, such as ["shop", "eu"]')
+  .max(MAX_TAGS, `a monitor can have at most ${MAX_TAGS} tags; remove some`)
+  .overwrite((tags) => [...new Set(tags)].sort());
+
+/** Tags as people type them: `shop,eu`. */
+export const TypedTags = z
+  .string()
+  .max(1_000)
+  .transform((text) => text.split(',').filter((tag) => tag.trim() !== ''))
+  .pipe(Tags);
+
 /** A monitor in the list. Our choice: all fields but the contract's first six are optional. */
 export const Monitor = z.object({
   id: z.string().min(1),
@@ -59,6 +87,8 @@ export const Monitor = z.object({
   stale: z.boolean().optional(),
   /** Ids of monitors and alerts from other systems, as in `DependsOn`. Absent if it has no dependencies. */
   depends_on: z.array(z.string()).optional(),
+  /** Absent if it has none. */
+  tags: Tags.optional(),
   managed_by: ManagedBy.optional(),
   /** Places that get its alerts without subscribing, such as `slack:C0123`. */
   channels: z.array(z.string()).optional(),
@@ -247,6 +277,7 @@ export const monitorOfType = <Type extends string, Config extends z.ZodType>(
     target: MonitorTarget,
     config,
     depends_on: DependsOn.optional(),
+    tags: Tags.optional(),
   });
 
 export const HttpMonitor = monitorOfType('HTTP', HttpConfig.prefault({}));

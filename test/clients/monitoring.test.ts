@@ -46,11 +46,18 @@ describe('the monitoring client', () => {
 
   test('keeps statuses it does not know and drops additions that mean something else', async () => {
     const { service, client } = await start();
-    const odd = { name: 'Odd', status: 'ON_FIRE', status_changes: 'many', extra: 1 };
+    const odd = {
+      name: 'Odd',
+      status: 'ON_FIRE',
+      status_changes: 'many',
+      tags: [{ name: 'eu' }],
+      extra: 1,
+    };
     const { id } = service.add(odd);
     const [monitor] = await client.list();
     expect(monitor).toMatchObject({ id, status: 'ON_FIRE' });
     expect(monitor?.status_changes).toBeUndefined();
+    expect(monitor?.tags).toBeUndefined();
     expect(monitor).not.toHaveProperty('extra');
   });
 

@@ -23,8 +23,10 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
       const { id } = await one.create(http(site.url(`/${turn}`)));
       expect((await show(other, id)).name).toBe(site.url(`/${turn}`));
       expect((await other.list()).map((each) => each.id)).toContain(id);
-      await other.call('PATCH', `${MONITORS}/${id}`, { json: { name: 'Renamed' } });
-      expect((await show(one, id)).name).toBe('Renamed');
+      await other.call('PATCH', `${MONITORS}/${id}`, {
+        json: { name: 'Renamed', tags: ['eu'] },
+      });
+      expect(await show(one, id)).toMatchObject({ name: 'Renamed', tags: ['eu'] });
       expect((await one.call('DELETE', `${MONITORS}/${id}`)).status).toBe(204);
       expect((await other.call('GET', `${MONITORS}/${id}`)).status).toBe(404);
       expect(await other.list()).toEqual([]);

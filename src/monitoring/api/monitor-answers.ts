@@ -17,7 +17,7 @@ export function listedMonitor(
 ): Monitor & Pick<MonitorDetails, 'created_at'> {
   const { id, definition, createdAtMs, published: state, managedBy, channels } = monitor;
   const isJob = isHeartbeat(definition);
-  const { depends_on: dependsOn = [] } = definition;
+  const { depends_on: dependsOn = [], tags = [] } = definition;
   const endsMs = state.certificateEndsMs;
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
@@ -38,6 +38,7 @@ export function listedMonitor(
     waiting_for_first_ping: (isJob && awaitsFirstPing(state)) || undefined,
     stale: now.stale,
     depends_on: dependsOn.length > 0 ? dependsOn : undefined,
+    tags: tags.length > 0 ? tags : undefined,
     managed_by: managedBy && shownManagedBy(managedBy),
     channels,
   };

@@ -12,12 +12,14 @@ export function changedDefinition(
   change: MonitorChange,
 ): MonitorDefinition {
   const dependsOn = change.depends_on ?? before.depends_on ?? [];
+  const tags = change.tags ?? before.tags ?? [];
   const merged = {
     check_type: before.check_type,
     name: change.name ?? before.name,
     target: change.target ?? before.target,
     config: mergedConfig(types, before, change.config ?? {}),
     ...(dependsOn.length > 0 && { depends_on: dependsOn }),
+    ...(tags.length > 0 && { tags }),
   };
   const result = types.schema.safeParse(merged, { error: plainWords });
   if (!result.success) throw validationError(result.error.issues, merged);

@@ -7,6 +7,7 @@ import {
   MonitorList,
   MonitorStatus,
   pushPath,
+  TypedTags,
 } from '../../contracts/monitoring.ts';
 import {
   AddedPath,
@@ -108,10 +109,15 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools & { write: Li
     },
   };
   scope.get(within(MonitoringPath.monitors), list, async ({ query, raw }, reply) => {
-    const { status, limit, after } = query;
+    const { status, tag, limit, after } = query;
     const withPaused = query.include_paused === 'true';
-    const isShown = ({ published }: WatchedMonitor) =>
-      status ? status.includes(published.status) : isListed(published, withPaused);
+    const isTagged = ({ definition }: WatchedMonitor) =>
+      !tag || (definition.tags ?? []).some((one) => tag.includes(one));
+    const isShown = (monitor: WatchedMonitor) =>
+      isTagged(monitor) &&
+      (status
+        ? status.includes(monitor.published.status)
+        : isListed(monitor.published, withPaused));
     const number = changeLog.number();
     const writeList = async () => {
       if (limit === undefined && after === undefined) return write.list(monitors.all(), isShown);
@@ -202,6 +208,9 @@ const listSchema = keyRoute({
     status: StatusFilter.optional().describe(
       'Only monitors with one of these statuses, such as `DOWN,DEGRADED`.',
     ),
+    tag: TypedTags.optional().describe(
+      'Only monitors with at least one of these tags, such as `shop,eu`.',
+    ),
     limit: queryNumber(z.int().min(1).max(MAX_LISTED))
       .optional()
       .describe(
@@ -278,7 +287,7 @@ const changeSchema = detailedRoute({
   operationId: 'changeMonitor',
   summary: 'Change a monitor',
   description:
-    'Settings that you leave out stay as they are; `null` resets one to its default. Headers are one setting: all of them are replaced, and `…` keeps the stored value of a header, or of a secret in the target. If the target changes to another origin, send its secrets again: stored ones are not sent there. Changes take effect at once. `depends_on` is replaced as a whole; a monitor that is removed is taken out of it.',
+    'Settings that you leave out stay as they are; `null` resets one to its default. Headers are one setting: all of them are replaced, and `…` keeps the stored value of a header, or of a secret in the target. If the target changes to another origin, send its secrets again: stored ones are not sent there. Changes take effect at once. `depends_on` and `tags` are replaced as a whole; `[]` removes all. A monitor that is removed is taken out of `depends_on`.',
   body: MonitorChange,
   components: { MonitorChange },
   answers: {

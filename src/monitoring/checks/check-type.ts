@@ -13,6 +13,7 @@ export interface CheckedMonitor {
   target: string;
   config: z.output<z.ZodObject<typeof probeSettings>>;
   depends_on?: string[];
+  tags?: string[];
 }
 
 export type MonitorDefinition = CheckedMonitor | HeartbeatMonitor;

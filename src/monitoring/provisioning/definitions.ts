@@ -56,6 +56,7 @@ const FIELDS = {
   config: '',
   channels: '["slack:C0123"]',
   depends_on: '[database]',
+  tags: '[shop, eu]',
   maintenance: '',
   id: '',
 } as const;
@@ -203,8 +204,9 @@ class DefinitionsReader {
   ): Promise<MonitorDefinition | undefined> {
     const { types } = this;
     const fields = (part.value ?? {}) as Record<string, unknown>;
-    const { name = key, target, check_type, config = {} } = fields;
-    const written = { name, target, check_type, config };
+    const { name = key, target, check_type, config = {}, tags } = fields;
+    const hasTags = tags !== undefined && tags !== null;
+    const written = { name, target, check_type, config, ...(hasTags && { tags }) };
     const result = types.schema.safeParse(written, { error: plainWords });
     const settings = types.names.includes(String(check_type))
       ? types.settingsOf({ check_type: String(check_type) })
@@ -343,7 +345,7 @@ function reportAt(
   report: ReportProblem,
 ): void {
   const { part, isPresent } = partAt(root, path);
-  const name = String(path.at(-1) ?? '');
+  const name = String(path.findLast((step) => typeof step !== 'number') ?? '');
   if (isPresent) report(part.valueAt, name === '' ? message : `${name}: ${message}`);
   else if (message.includes('missing')) report(part.at, message);
   else {

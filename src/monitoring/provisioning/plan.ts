@@ -203,11 +203,18 @@ function differences(there: MonitorDefinition, declared: MonitorDefinition): Fie
 }
 
 /** Values by path; each header has its own. */
-function fieldsOf({ name, target, config, depends_on: parents = [] }: MonitorDefinition) {
+function fieldsOf({
+  name,
+  target,
+  config,
+  depends_on: parents = [],
+  tags = [],
+}: MonitorDefinition) {
   const fields = new Map<string, unknown>([
     ['name', name],
     ['target', target],
     ['depends_on', parents],
+    ['tags', tags],
   ]);
   for (const [key, value] of Object.entries<unknown>(config)) {
     if (key === 'headers') {

@@ -110,7 +110,7 @@ function fieldsOf(
     variable,
   }: { keys: ReadonlyMap<string, string>; types: CheckTypes; variable: (name: string) => string },
 ): Record<string, unknown> {
-  const { name, target, check_type: type, depends_on: parents = [] } = definition;
+  const { name, target, check_type: type, depends_on: parents = [], tags = [] } = definition;
   const isSending = 'headers' in definition.config;
   const shown = isSending
     ? withSecretsReplaced(target, (secret) => variable(secret))
@@ -124,6 +124,7 @@ function fieldsOf(
     ...(Object.keys(config).length > 0 && { config }),
     ...(channels.length > 0 && { channels }),
     ...(parents.length > 0 && { depends_on: parents.map((parent) => keys.get(parent) ?? parent) }),
+    ...(tags.length > 0 && { tags }),
     ...(maintenance.length > 0 && { maintenance: textsEscaped(maintenance) }),
   };
 }

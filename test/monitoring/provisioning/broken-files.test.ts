@@ -132,6 +132,12 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     shop('    depends_on: [‹shpo]'),
     /no monitor has the key 'shpo'\. Did you mean 'shop'/,
   ],
+  [
+    'a tag with a space',
+    shop('    tags: [eu, ‹my shop]'),
+    /tags: “my shop” isn't a valid tag.*such/,
+  ],
+  ['tags as a text', shop('    tags: ‹eu'), /tags: must be a list of tags, such as/],
   ['a dependency on itself', shop('    depends_on: [‹shop]'), /cannot depend on itself/],
   [
     'a window that ends before it starts',

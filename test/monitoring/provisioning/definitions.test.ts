@@ -30,6 +30,7 @@ monitors:
       headers: {Authorization: 'Bearer \${SHOP_TOKEN}'}
     channels: ["slack:C0123", "slack:C0123"]
     depends_on: [eu/db, alert:prometheus/DiskFull]
+    tags: [Shop, eu]
     maintenance:
       - {cron: 0 3 * * 0, timezone: Europe/Berlin, duration_minutes: 30}
       - {weekly: [sat, mon], from: 02:00, timezone: Europe/Berlin, duration_minutes: 120, reason: updates}
@@ -55,7 +56,11 @@ monitors:
         { starts_at: '2026-12-01T22:00', timezone: 'Europe/Berlin', duration_minutes: 90 },
       ],
       definition: {
-        ...{ name: 'The shop', target: 'https://shop.example/?token=swordfish' },
+        ...{
+          name: 'The shop',
+          target: 'https://shop.example/?token=swordfish',
+          tags: ['eu', 'shop'],
+        },
         config: {
           ...{ interval_seconds: 30, confirm_down: 1, confirm_up: 1, target_keyword: 'Cart ${x}' },
           headers: { Authorization: 'Bearer swordfish' },

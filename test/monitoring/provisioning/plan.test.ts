@@ -36,9 +36,15 @@ const planTo = async (text: string, standing: ExistingMonitor[], nowMs = NOW) =>
 
 describe('a plan', () => {
   test('is empty where all is as declared, wherever it stands in the file', async () => {
-    const text = fileOf(site('a', ', channels: ["slack:C1"], depends_on: [b]'), site('b'));
+    const text = fileOf(
+      site('a', ', channels: ["slack:C1"], depends_on: [b], tags: [eu]'),
+      site('b', ', tags:'),
+    );
     const standing = await standingAfter(text);
-    const plan = await planTo(`# moved\n${fileOf(site('b'), text.split('\n')[1] ?? '')}`, standing);
+    const plan = await planTo(
+      `# moved\n${fileOf(site('b', ', tags: []'), text.split('\n')[1] ?? '')}`,
+      standing,
+    );
     expect(plan).toMatchObject({ steps: [], unchanged: 2, question: undefined });
   });
 
@@ -57,7 +63,7 @@ describe('a plan', () => {
         fileOf(
           site('a', ', name: "A", config: {headers: {Authorization: sesame, X-Shop: b}}'),
           site('c'),
-          site('b', ', channels: ["slack:C1"]'),
+          site('b', ', channels: ["slack:C1"], tags: [Shop, eu]'),
         ).replace('/a"', '/a?page=2"'),
         standing,
       ),
@@ -70,6 +76,7 @@ describe('a plan', () => {
       '    config.headers.X-Shop: "a" → "b"',
       '+ c: create HTTP https://x.example/c',
       '~ b: change',
+      '    tags: [] → ["eu","shop"]',
       '    channels: [] → ["slack:C1"]',
       '',
       '1 to create, 2 to change, 0 to take over, 0 to pause, 0 to remove, 0 unchanged',

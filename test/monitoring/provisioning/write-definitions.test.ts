@@ -12,6 +12,7 @@ monitors:
     config: {target_keyword: Cart, headers: {Authorization: header-secret, Accept: text/html}}
     channels: ["slack:C1"]
     depends_on: [db]
+    tags: [shop, eu]
     maintenance: [{cron: 0 3 * * 0, timezone: Europe/Berlin, duration_minutes: 30}]
   db: {target: db.example, check_type: DNS}
   job: {target: backup, check_type: HEARTBEAT, config: {cron: 0 3 * * *}}

@@ -5,7 +5,7 @@ import type { BotSettings } from '../bot/shared/settings.ts';
 import { StreamStallMs } from '../contracts/gateway.ts';
 import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../gateway/providers/providers.ts';
-import { readAddress } from '../monitoring/checks/address.ts';
+import { readAddress } from '../http/address.ts';
 import type { NamedPlaces, PlatformSettings, SettingsRule } from './platform-settings.ts';
 import {
   anchors,

@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type Place, parsePlace } from '../bot/shared/place.ts';
 import type { Who } from '../bot/shared/rights.ts';
+import { isLoopback as isOnLoopback } from '../http/address.ts';
 import { isProxyNetwork } from '../http/trusted-proxies.ts';
-import { isLoopback as isOnLoopback } from '../monitoring/checks/address.ts';
 import { parseResolver } from '../monitoring/checks/dns-query.ts';
 
 /** The parts of the program that can run by themselves, in the order they start. */

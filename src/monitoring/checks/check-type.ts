@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { HeartbeatMonitor, probeSettings } from '../../contracts/monitoring.ts';
+import type { SsrfGuard } from '../../http/ssrf-guard.ts';
 import type { CheckContext } from './check-context.ts';
 import type { Degradation } from './check-result.ts';
 import type { Connect } from './connect.ts';
 import type { DnsClient } from './dns-query.ts';
 import type { NameLookup } from './name-lookup.ts';
-import type { SsrfGuard } from './ssrf-guard.ts';
 
 export interface CheckedMonitor {
   check_type: string;

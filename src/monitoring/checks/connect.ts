@@ -1,6 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import { literalAddress } from './address.ts';
+import { literalAddress } from '../../http/address.ts';
+import type { SsrfGuard } from '../../http/ssrf-guard.ts';
 import {
   certificateFailure,
   isCertificateFor,
@@ -11,7 +12,6 @@ import {
 import { type CheckContext, peerInWords } from './check-context.ts';
 import { CheckFailure, CLOSED_EARLY, errorCode, notAllowed } from './check-result.ts';
 import type { NameLookup } from './name-lookup.ts';
-import type { SsrfGuard } from './ssrf-guard.ts';
 
 /** With several addresses, time before the next one is tried (RFC 8305 has 250 ms; distant hosts need more). */
 const ADDRESS_ATTEMPT_MS = 1_000;

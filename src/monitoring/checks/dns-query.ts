@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns';
 import { connect, isIP, isIPv6 } from 'node:net';
 import type { DnsConfig } from '../../contracts/monitoring.ts';
-import { readAddress } from './address.ts';
+import { readAddress } from '../../http/address.ts';
 import { CLOSED_EARLY } from './check-result.ts';
 import { unlessAborted } from './connect.ts';
 import {

@@ -1,12 +1,12 @@
 import { domainToASCII } from 'node:url';
 import { type DnsConfig, DnsMonitor } from '../../contracts/monitoring.ts';
+import { literalAddress, readAddress } from '../../http/address.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
-import { literalAddress, readAddress } from './address.ts';
+import type { SsrfGuard } from '../../http/ssrf-guard.ts';
 import { CheckFailure, errorCode, notAllowed } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
 import type { RecordForms } from './dns-message.ts';
 import { type DnsAnswer, parseResolver } from './dns-query.ts';
-import type { SsrfGuard } from './ssrf-guard.ts';
 import { isHostName, targetNotAllowed } from './target.ts';
 
 /**

@@ -1,5 +1,5 @@
+import { literalAddress } from '../../http/address.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
-import { literalAddress } from './address.ts';
 import { isHostName } from './target.ts';
 
 export interface HostPort {

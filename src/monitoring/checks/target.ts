@@ -1,6 +1,6 @@
 import { ErrorCode } from '../../contracts/error.ts';
+import { literalAddress } from '../../http/address.ts';
 import { HttpError, invalidValue as invalid } from '../../http/errors.ts';
-import { literalAddress } from './address.ts';
 import type { AdmissionTools } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
 import type { NameLookup } from './name-lookup.ts';

@@ -1,4 +1,4 @@
-import { isLoopback, isPrivate } from '../checks/address.ts';
+import { isLoopback, isPrivate } from '../../http/address.ts';
 import type { CheckResult, Outcome } from '../checks/check-result.ts';
 
 /** Outcomes that every check has while the network is down. */

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { isLoopback } from '../checks/address.ts';
+import { isLoopback } from '../../http/address.ts';
 import { errorCode } from '../checks/check-result.ts';
 import { currentResolvers, parseResolver } from '../checks/dns-query.ts';
 

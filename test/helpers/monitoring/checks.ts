@@ -1,9 +1,9 @@
 import { MonitorCreate, type MonitorCreateInput } from '../../../src/contracts/monitoring.ts';
+import { createSsrfGuard } from '../../../src/http/ssrf-guard.ts';
 import { createCheck } from '../../../src/monitoring/checks/check.ts';
 import type { CheckedMonitor } from '../../../src/monitoring/checks/check-type.ts';
 import { createConnect } from '../../../src/monitoring/checks/connect.ts';
 import { createNameLookup, type NameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
-import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 
 /** Checks that may reach this machine over IPv4, run as the service runs them. */
 export function setUp(options: { allow?: string[]; lookup?: NameLookup; ca?: string } = {}) {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
+import { createSsrfGuard } from '../../../src/http/ssrf-guard.ts';
 import { createAdmission } from '../../../src/monitoring/api/admission.ts';
 import { createNameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
-import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 import { openIdempotentCreates } from '../../../src/monitoring/monitors/idempotency.ts';
 import { type DnsAnswer, startDnsServer } from '../../fakes/dns-server.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';

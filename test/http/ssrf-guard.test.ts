@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { literalAddress } from '../../../src/monitoring/checks/address.ts';
-import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
-import { long } from '../../helpers/long.ts';
-import { anyIpv4, anyIpv6, isForPublic } from '../../helpers/monitoring/hostile-addresses.ts';
+import { literalAddress } from '../../src/http/address.ts';
+import { createSsrfGuard } from '../../src/http/ssrf-guard.ts';
+import { long } from '../helpers/long.ts';
+import { anyIpv4, anyIpv6, isForPublic } from '../helpers/monitoring/hostile-addresses.ts';
 
 /** The address behind a URL's host, as the checks see it. */
 const hostOf = (host: string) => literalAddress(new URL(`http://${host}/`).hostname);

@@ -71,7 +71,9 @@ test('The page on metrics names every metric of both services', async () => {
     '\n',
   );
   const declared = [...texts.matchAll(/^# TYPE (askwatch_\S+)/gm)].map(([, name]) => name);
-  const named = firstCells(section('metrics.md', 'Metrics')).flatMap((cell) => cell.split(', '));
+  const named = ['Metrics', 'Metrics of each monitor'].flatMap((heading) =>
+    firstCells(section('metrics.md', heading)).flatMap((cell) => cell.split(', ')),
+  );
   expect(new Set(named)).toEqual(new Set(declared));
 });
 

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { HttpServer } from './server-types.ts';
+import { keyIn } from './authentication.ts';
+import type { HttpReply, HttpRequest, HttpServer } from './server-types.ts';
 
 export type Metrics = ReturnType<typeof addMetrics>['metrics'];
 
@@ -8,12 +9,16 @@ interface MetricValue<L extends string> {
   value: number;
 }
 
+/** Returns lines in the format of Prometheus, with their HELP and TYPE. */
+type KeyedWriter = (request: HttpRequest, reply: HttpReply) => Promise<string>;
+
 const SECONDS_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 60];
 
 export function addMetrics(server: HttpServer) {
   const registry = new Registry();
   const registers = [registry];
   const shared = sharedProcessMetrics();
+  const keyedWriters: KeyedWriter[] = [];
 
   function addRead<L extends string>(
     Kind: typeof Counter<L> | typeof Gauge<L>,
@@ -66,6 +71,8 @@ export function addMetrics(server: HttpServer) {
       labelNames: readonly L[],
       read: () => Iterable<MetricValue<L>>,
     ) => addRead(Gauge<L>, name, help, labelNames, read),
+    /** `write` adds metrics that a request gets only with an API key; it refuses a wrong one. */
+    addKeyed: (write: KeyedWriter) => void keyedWriters.push(write),
   };
   const durations = metrics.histogram(
     'askwatch_http_request_seconds',
@@ -80,9 +87,11 @@ export function addMetrics(server: HttpServer) {
     const route = request.routeOptions.url ?? 'none';
     observe(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
   });
-  server.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+  server.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+    const writers = keyIn(request.raw) ? keyedWriters : [];
+    const keyed = await Promise.all(writers.map((write) => write(request, reply)));
     reply.type(registry.contentType);
-    return `${await shared.metrics()}\n${await registry.metrics()}`;
+    return [await shared.metrics(), await registry.metrics(), ...keyed].join('\n');
   });
   return { metrics, observe };
 }

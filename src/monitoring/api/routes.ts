@@ -11,6 +11,7 @@ import { addHistoryRoutes } from './history-routes.ts';
 import { createListWriter } from './list-writer.ts';
 import { addMaintenanceRoutes } from './maintenance-routes.ts';
 import { addMonitorActions } from './monitor-actions.ts';
+import { createMetricsWriter } from './monitor-metrics.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
 import { addPushRoutes } from './push-routes.ts';
 import { createPushShortcut } from './push-shortcut.ts';
@@ -32,6 +33,11 @@ export function addRoutes(
   const write = createListWriter({ wallMs: clock.wallMs, isStale: runner.isStale });
   const tools: RouteTools = { ...parts, keyOf };
   kit.addShortcut(createPushShortcut({ monitors, runner, countPush, log }));
+  const writeMetrics = createMetricsWriter({ monitors, owns: runner.owns });
+  kit.metrics.addKeyed(async (request, reply) => {
+    await hook(request, reply);
+    return await writeMetrics();
+  });
 
   // A scope of its own, so that the hook runs for every request under the prefix, even for unknown paths.
   kit.server.register(

@@ -120,7 +120,7 @@ async function openStages(
     firsts.push(...own.splice(monitors));
     const shared = Array.from({ length: sharedChannels }, platform.addChannel);
     for (const channel of shared) {
-      const hearing = { on: true, filter: 'page ' };
+      const hearing = { on: true, filter: { text: 'page ' } };
       await channels.change({ platform: platform.name, channel }, { hearing });
     }
     stages.push({ platform, own, shared });

@@ -49,7 +49,7 @@ interface HistoryRange {
 }
 
 /** Incidents of one monitor, or of all; then each names its monitor. */
-interface IncidentPage {
+export interface IncidentPage {
   incidents: Array<Incident & { monitor?: string; name?: string }>;
   total: number;
   /** There were no other incidents in that time. */

@@ -56,11 +56,11 @@ export const Tags = z
   .max(MAX_TAGS, `a monitor can have at most ${MAX_TAGS} tags; remove some`)
   .overwrite((tags) => [...new Set(tags)].sort());
 
-/** Tags as people type them: `shop,eu`. */
+/** Tags as people type them: `shop,eu`. An empty text has none. */
 export const TypedTags = z
   .string()
   .max(1_000)
-  .transform((text) => text.split(',').filter((tag) => tag.trim() !== ''))
+  .transform((text) => (text.trim() === '' ? [] : text.split(',')))
   .pipe(Tags);
 
 /** A monitor in the list. Our choice: all fields but the contract's first six are optional. */

@@ -50,7 +50,7 @@ describe('the monitoring client', () => {
       name: 'Odd',
       status: 'ON_FIRE',
       status_changes: 'many',
-      tags: [{ name: 'eu' }],
+      tags: ['Not one!'],
       extra: 1,
     };
     const { id } = service.add(odd);

@@ -14,6 +14,7 @@ export interface FakeMonitor {
   /** An optional field of the contract. */
   status_changed_at?: string;
   channels?: string[];
+  tags?: string[];
 }
 
 /** Faults; `empty-list` and `halved-list` have a matching count. */

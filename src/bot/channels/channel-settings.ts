@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PlatformTraits } from '../shared/platform-traits.ts';
 import { inWords } from '../shared/text-format.ts';
+import { taggedInWords } from './monitor-filter.ts';
 import { clockWords, QuietHours, quietWords } from './quiet-hours.ts';
 
 /** A user group or role that a new outage mentions. */
@@ -30,6 +31,8 @@ export const ReportSchedule = z.object({
   zone: z.string(),
   /** Earlier reports aren't created. */
   setAtMs: z.number(),
+  /** Only on monitors with any of them. */
+  tags: z.array(z.string()).optional(),
 });
 export type ReportSchedule = z.infer<typeof ReportSchedule>;
 
@@ -82,9 +85,9 @@ const REPORT_DAYS = {
   monthly: 'on the first of every month',
 };
 
-/** `every Monday at 09:00 (Europe/Berlin)`. */
-export const scheduleInWords = ({ every, minute, zone }: ReportSchedule) =>
-  `${REPORT_DAYS[every]} at ${clockWords(minute)} (${zone})`;
+/** `every Monday at 09:00 (Europe/Berlin) for monitors tagged eu`. */
+export const scheduleInWords = ({ every, minute, zone, tags }: ReportSchedule) =>
+  `${REPORT_DAYS[every]} at ${clockWords(minute)} (${zone})${tags ? ` for monitors${taggedInWords(tags)}` : ''}`;
 
 /** Drops the 1: `hour`, `4 hours`, `1 hour 30 minutes`. */
 const everyInWords = (ms: number) => inWords(ms).replace(/^1 (\w+)$/, '$1');

@@ -8,21 +8,26 @@ import {
   type SettingsChange,
   settingsInSentences,
 } from './channel-settings.ts';
+import { filterInWords, MonitorFilter, matches } from './monitor-filter.ts';
 
 /** The fields of a monitor that subscriptions look at. */
 const StoredRef = z.object({ id: z.string(), name: z.string(), target: z.string() });
 export interface MonitorRef extends z.infer<typeof StoredRef> {
+  tags?: readonly string[];
   /** Place keys from the monitors file, which always get its alerts. */
   channels?: readonly string[];
 }
 
-/** Subscription of a channel. A filter matches a part of a monitor's name or target, ignoring case. */
+/** Documents of version 1 hold only texts. */
+const StoredFilter = z.union([MonitorFilter, z.string().transform((text) => ({ text }))]);
+
+/** Subscription of a channel. */
 const Subscription = z.object({
   added: z.array(StoredRef),
   all: z.boolean(),
-  filters: z.array(z.string()),
+  filters: z.array(StoredFilter),
   /** Filters that exclude monitors. */
-  except: z.array(z.string()),
+  except: z.array(StoredFilter),
   /** Kept when alerts are turned off. Otherwise anyone could remove a mention by turning alerts off. */
   settings: ChannelSettings.optional(),
 });
@@ -39,7 +44,7 @@ export function createChannels(store: Store) {
   const collection = store.collection<Subscription>({
     name: 'channels',
     schema: Subscription,
-    version: 1,
+    version: 2,
     whenCorrupt: 'refuse',
   });
   return {
@@ -57,18 +62,15 @@ export function createChannels(store: Store) {
       });
     },
     /**
-     * Changes the subscription (on or off, for a filter or all), the settings, or both. Throws `CommandError`, with
-     * nothing changed, if there are too many filters.
+     * Changes the subscription (on or off, for a filter or all), the settings, or both. Turning tags off needs the `monitors`
+     * that have them. Throws `CommandError`, with nothing changed, if there are too many filters.
      */
     async change(
       place: Place,
-      {
-        hearing,
-        settings,
-      }: { hearing?: { on: boolean; filter?: string }; settings?: SettingsChange },
+      { hearing, settings }: { hearing?: HearingChange; settings?: SettingsChange },
     ) {
       await collection.update(placeKey(place), (current = NO_SUBSCRIPTION) => {
-        const heard = hearing ? turned(current, hearing.on, hearing.filter) : current;
+        const heard = hearing ? turned(current, hearing) : current;
         if (!settings) return heard;
         return { ...heard, settings: changedSettings(current.settings, settings) };
       });
@@ -148,15 +150,6 @@ export function placesNamedBy(monitors: ReadonlyArray<Pick<MonitorRef, 'channels
   return [...named].flatMap((name) => parsePlace(name) ?? []);
 }
 
-/** Compares name and target, ignoring case. */
-export function matches(
-  { name, target = '' }: { name: string; target?: string },
-  filter: string,
-): boolean {
-  const text = filter.toLowerCase();
-  return name.toLowerCase().includes(text) || target.toLowerCase().includes(text);
-}
-
 function isSubscribedTo({
   added,
   all,
@@ -174,21 +167,31 @@ function isSubscribed({ added, all, filters }: Subscription): boolean {
   return all || added.length > 0 || filters.length > 0;
 }
 
-function turned(current: Subscription, on: boolean, filter: string | undefined): Subscription {
+interface HearingChange {
+  on: boolean;
+  filter?: MonitorFilter;
+  monitors?: readonly MonitorRef[];
+}
+
+function turned(current: Subscription, { on, filter, monitors = [] }: HearingChange): Subscription {
   if (filter === undefined) {
     return on ? { ...current, all: true, except: [] } : { ...current, ...NO_SUBSCRIPTION };
   }
-  const without = (filters: string[]) =>
-    filters.filter((other) => other.toLowerCase() !== filter.toLowerCase());
+  const key = filterKey(filter);
+  const without = (filters: MonitorFilter[]) => filters.filter((other) => filterKey(other) !== key);
   const except = without(current.except);
   const filters = without(current.filters);
   if (on) return { ...current, except, filters: bounded([...filters, filter]) };
-  const added = current.added.filter((monitor) => !matches(monitor, filter));
+  const listed = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  const added = current.added.filter((one) => !matches(listed.get(one.id) ?? one, filter));
   const wide = current.all || filters.length > 0;
   return { ...current, added, filters, except: wide ? bounded([...except, filter]) : except };
 }
 
-function bounded(filters: string[]): string[] {
+const filterKey = ({ text = '', tags = [] }: MonitorFilter) =>
+  JSON.stringify([text.toLowerCase(), tags]);
+
+function bounded(filters: MonitorFilter[]): MonitorFilter[] {
   if (filters.length > MAX_FILTERS) {
     throw new CommandError(
       `This channel already has ${MAX_FILTERS} filters. To remove them all, use /monitor alerts off.`,
@@ -200,14 +203,23 @@ function bounded(filters: string[]): string[] {
 const ALWAYS = 'This channel gets every alert because it is listed in ALERT_CHANNELS.';
 
 function inASentence({ added, all, filters, except }: Subscription): string {
-  const quoted = (texts: string[]) => texts.map((text) => `“${text}”`).join(', ');
-  const but = except.length > 0 ? `, except those with ${quoted(except)}` : '';
+  const but = except.length > 0 ? `, except those${filtersInWords(except)}` : '';
   const own =
     added.length > 0
       ? `the ${added.length === 1 ? 'monitor' : `${added.length} monitors`} added here`
       : '';
   if (all) return `This channel gets alerts for every monitor${but}.`;
-  const some = filters.length > 0 ? `monitors with ${quoted(filters)} in name or target${but}` : '';
+  const some = filters.length > 0 ? `monitors${filtersInWords(filters)}${but}` : '';
   const both = [own, some].filter((text) => text !== '').join(' and ');
   return both === '' ? 'This channel gets no alerts.' : `This channel gets alerts for ${both}.`;
+}
+
+/** ` with “shop”, “cart” in name or target or tagged eu` */
+function filtersInWords(filters: readonly MonitorFilter[]): string {
+  const texts = filters.filter(({ tags }) => tags === undefined);
+  const quoted = texts.map(({ text }) => `“${text}”`).join(', ');
+  const tagged = filters.filter(({ tags }) => tags !== undefined).map(filterInWords);
+  return [quoted && ` with ${quoted} in name or target`, ...tagged]
+    .filter((words) => words !== '')
+    .join(' or');
 }

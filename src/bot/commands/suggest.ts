@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
-import { matches } from '../channels/channels.ts';
+import { matches, tagsOf } from '../channels/monitor-filter.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import type { Call, Field } from './command.ts';
@@ -33,7 +33,7 @@ export function fittingSuggestions(
 }
 
 /** Names of inputs with suggestions, in every command. */
-const SUGGESTED = ['model', 'monitor', 'filter'];
+const SUGGESTED = ['model', 'monitor', 'filter', 'tags'];
 
 export const isSuggested = ({ name, kind }: Field) => kind === 'text' && SUGGESTED.includes(name);
 
@@ -64,7 +64,12 @@ export function createSuggest({
       }));
     }
     if (!SUGGESTED.includes(input)) return [];
-    const found = (await monitors()).filter((one) => matches(one, text) || one.id === text);
+    if (input === 'tags') {
+      const [, before = '', last = ''] = /^(.*,)?\s*(.*)$/s.exec(text.toLowerCase()) ?? [];
+      const found = tagsOf(await monitors()).filter((tag) => tag.startsWith(last));
+      return found.map((tag) => ({ label: before + tag, value: before + tag }));
+    }
+    const found = (await monitors()).filter((one) => matches(one, { text }) || one.id === text);
     const chosen = ({ id, name }: Monitor) => (input === 'monitor' ? id : name);
     return inOrder(found, text).map((one) => ({ label: labelOf(one), value: chosen(one) }));
   };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ReportSchedule, scheduleInWords } from '../channels/channel-settings.ts';
+import { requireTags, tagsField } from '../channels/monitor-filter.ts';
 import { readTimeOfDay, readZone, zoneIn } from '../channels/quiet-hours.ts';
 import { type Call, command, optionalText } from '../commands/command.ts';
 import { textCard } from '../shared/card.ts';
@@ -29,6 +30,7 @@ const input = z.object({
     'Time zone, such as Europe/Berlin; default: the time zone of the quiet hours, or UTC',
   ),
   time: optionalText(20, 'Time of day, such as 08:30; default: 09:00'),
+  tags: tagsField,
 });
 
 /** Regular messages that sum up how the monitors of this channel did. */
@@ -43,7 +45,7 @@ export const monitorReport = command({
   wordsChoose: true,
   examples: [
     '/monitor report on weekly Europe/Berlin',
-    '/monitor report on daily time=08:30',
+    '/monitor report on daily time=08:30 tags=shop,eu',
     '/monitor report now',
     '/monitor report off',
     '/monitor report',
@@ -82,13 +84,22 @@ async function reportNow(asked: ReportInput, call: Call) {
   }
   const { quiet, report } = await channels.settingsOf(placeKey(place));
   const zone = zoneAndMinute(asked).zone ?? report?.zone ?? quiet?.zone ?? 'UTC';
+  const tags = await knownTags(asked, call);
   const span = spanSoFar(asked.every ?? report?.every ?? 'weekly', zone, Date.now());
   const { signal } = new AbortController();
-  return toEveryone(await reportsOf(call).of(place, span, signal));
+  return toEveryone(
+    await reportsOf(call).of(place, { ...span, tags: tags ?? report?.tags }, signal),
+  );
 }
 
-function refuseMore({ every, zone, time }: ReportInput) {
-  if ([every, zone, time].every((value) => value === undefined)) return;
+/** Throws a `CommandError` for a tag that no monitor has. */
+async function knownTags({ tags }: ReportInput, { monitoring }: Call) {
+  if (tags) requireTags(tags, await monitoring.list());
+  return tags;
+}
+
+function refuseMore({ every, zone, time, tags }: ReportInput) {
+  if ([every, zone, time, tags].every((value) => value === undefined)) return;
   throw new CommandError('These settings only work with “on”: /monitor report on weekly UTC');
 }
 
@@ -100,6 +111,7 @@ async function turnOn(asked: ReportInput, call: Call) {
     every: asked.every ?? before?.every ?? 'weekly',
     zone: zone ?? before?.zone ?? quiet?.zone ?? 'UTC',
     minute: minute ?? before?.minute ?? STANDARD_MINUTE,
+    tags: (await knownTags(asked, call)) ?? before?.tags,
   };
   // An unchanged schedule keeps its start, so that a report that is due now is still sent.
   const isSame = before && scheduleInWords(before) === scheduleInWords({ ...wanted, setAtMs: 0 });

@@ -1,4 +1,5 @@
 import { wallDay, wallWords } from '../../contracts/wall-time.ts';
+import { taggedInWords } from '../channels/monitor-filter.ts';
 import { type Card, type Fact, factsPart, tablePart, textPart } from '../shared/card.ts';
 import { counted, inUnits, inWords, shortened } from '../shared/text-format.ts';
 import { reportChart } from './report-chart.ts';
@@ -23,7 +24,7 @@ export function reportCard(
 ): Card {
   const { span, monitors, percent, downMs, reported } = facts;
   const title = titleOf(span);
-  if (monitors === 0) return reported ? reportedCard(span, reported) : emptyCard(title);
+  if (monitors === 0) return reported ? reportedCard(span, reported) : emptyCard(span);
   return {
     tone: percent === undefined ? 'info' : downMs > 0 ? 'warning' : 'good',
     title: `${title}: ${percent === undefined ? 'no data' : `${percent} % up`}`,
@@ -37,12 +38,14 @@ export function reportCard(
   };
 }
 
-const emptyCard = (title: string): Card => ({
+const emptyCard = (span: ReportSpan): Card => ({
   tone: 'info',
-  title: `${title}: nothing to report`,
+  title: `${titleOf(span)}: nothing to report`,
   parts: [
     textPart(
-      'This channel gets no alerts, so there is nothing to report. Turn alerts on for all monitors: /monitor alerts on. Or only for those with “shop” in name or target: /monitor alerts on shop.',
+      span.tags
+        ? `This channel gets no alerts for monitors${taggedInWords(span.tags)}, so there is nothing to report. Turn them on: /monitor alerts on tags=${span.tags.join(',')}`
+        : 'This channel gets no alerts, so there is nothing to report. Turn alerts on for all monitors: /monitor alerts on. Or only for those with “shop” in name or target: /monitor alerts on shop.',
     ),
   ],
 });
@@ -53,8 +56,8 @@ const reportedCard = (span: ReportSpan, reported: ReportedFigures): Card => ({
   parts: [factsPart({ label: 'Time', value: spanInWords(span) }, ...reportedFacts(reported))],
 });
 
-export const titleOf = ({ every }: ReportSpan) =>
-  `${{ daily: 'Daily', weekly: 'Weekly', monthly: 'Monthly' }[every]} report`;
+export const titleOf = ({ every, tags }: ReportSpan) =>
+  `${{ daily: 'Daily', weekly: 'Weekly', monthly: 'Monthly' }[every]} report${tags ? ` for monitors${taggedInWords(tags)}` : ''}`;
 
 /** `2026-11-16 to 2026-11-22 (Europe/Berlin)`. Pure. */
 function spanInWords(span: ReportSpan): string {

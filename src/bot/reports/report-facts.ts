@@ -3,6 +3,7 @@ import { beginTurn } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { MonitorParts } from '../../contracts/monitoring-additions.ts';
 import type { MonitorRef } from '../channels/channels.ts';
+import { matches } from '../channels/monitor-filter.ts';
 import { groupBy } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { percentOf } from '../shared/text-format.ts';
@@ -130,7 +131,8 @@ export async function factsOf(
   hears: (monitor: MonitorRef) => boolean,
 ): Promise<ReportFacts> {
   const { span, rows } = record;
-  const monitors = record.monitors.filter(hears);
+  const { tags } = span;
+  const monitors = record.monitors.filter((one) => hears(one) && matches(one, { tags }));
   const byId = new Map(monitors.map((monitor) => [monitor.id, monitor]));
   const { measured, steps } = await measure(rows, byId, span);
   const total = sumOf(measured.map((one) => one.total));

@@ -35,7 +35,9 @@ export function createReports(options: {
     const hears = hearsAll ? () => true : await channels.subscriptionOf(place);
     const facts = await factsOf(record, hears);
     const sentences = await narrate?.(place, facts, signal);
-    const reported = reportedFigures(reportedTo?.(place) ?? [], record.span, MAX_PAST);
+    // Alerts from other systems have no tags.
+    const alerts = record.span.tags ? [] : (reportedTo?.(place) ?? []);
+    const reported = reportedFigures(alerts, record.span, MAX_PAST);
     return reportCard({ ...facts, reported }, sentences);
   }
 

@@ -14,6 +14,8 @@ type Every = ReportSchedule['every'];
 export interface ReportSpan {
   every: Every;
   zone: string;
+  /** Only on monitors with any of them. */
+  tags?: string[];
   /** True for the time up to now, instead of a period of the calendar. */
   isSoFar?: boolean;
   /** Start of the span before, which ends where this one begins. */
@@ -80,7 +82,10 @@ function duesAround({ every, minute, zone }: ReportSchedule, nowMs: number): Cal
 }
 
 /** The period of the calendar that ends with the start of the report's day. */
-function spanOf({ every, zone }: ReportSchedule, { day }: Pick<CalendarReport, 'day'>): ReportSpan {
+function spanOf(
+  { every, zone, tags }: ReportSchedule,
+  { day }: Pick<CalendarReport, 'day'>,
+): ReportSpan {
   const begins = (one: number) => firstAtMs(zone, one);
   const from = turned(every, day, -1);
   const fromMs = begins(from);
@@ -92,7 +97,7 @@ function spanOf({ every, zone }: ReportSchedule, { day }: Pick<CalendarReport, '
           .map(begins)
           .filter((atMs) => atMs > fromMs);
   const later = [...new Set([...inside, toMs])];
-  return { every, zone, beforeMs: begins(turned(every, from, -1)), cuts: [fromMs, ...later] };
+  return { every, zone, tags, beforeMs: begins(turned(every, from, -1)), cuts: [fromMs, ...later] };
 }
 
 /** Moments between two others, at equal steps from the first. */

@@ -10,7 +10,7 @@ import { findMonitor, offered } from './monitors.ts';
 import { NewMonitor, refuseSecrets } from './new-monitor.ts';
 import { monitorField, writingTool } from './tool.ts';
 
-const { name, target, interval, keyword, json, expect, days } = NewMonitor.shape;
+const { name, target, interval, keyword, json, expect, days, tags } = NewMonitor.shape;
 
 /** Settings by the names of inputs, without bounds, because another service may have other ones. */
 const MonitorSettingsChange = z.object({
@@ -21,11 +21,14 @@ const MonitorSettingsChange = z.object({
   json: z.string().optional(),
   expect: z.string().optional(),
   days: z.number().optional(),
+  tags: z.array(z.string()).optional(),
 });
 type MonitorSettingsChange = z.infer<typeof MonitorSettingsChange>;
 
 /** Labels of settings, and their words on cards. */
-const SHOWN: Array<[keyof MonitorSettingsChange, string, (value: string | number) => string]> = [
+const SHOWN: Array<
+  [keyof MonitorSettingsChange, string, (value: string | number | string[]) => string]
+> = [
   ['name', 'Name', String],
   ['target', 'Target', (value) => shownTarget(maskedTarget(String(value)))],
   ['interval_seconds', 'Every', (value) => inWords(Number(value) * 1000)],
@@ -33,6 +36,7 @@ const SHOWN: Array<[keyof MonitorSettingsChange, string, (value: string | number
   ['json', 'JSON', String],
   ['expect', 'Expects', String],
   ['days', 'Warns', (value) => `${counted(Number(value), 'day')} before expiry`],
+  ['tags', 'Tags', (tags) => String(tags) || 'none'],
 ];
 
 /** Inputs of one check type, with the name of their setting. */
@@ -58,6 +62,7 @@ export const changeMonitor = writingTool({
     json,
     expect,
     days,
+    tags: tags.describe('All its tags from now on, such as shop,eu; an empty text removes them'),
   }),
   draft: z.object({
     monitor: DraftMonitor,
@@ -70,7 +75,7 @@ export const changeMonitor = writingTool({
     const { id, name, target, status, check_type } = monitor;
     if (Object.values(change).every((value) => value === undefined)) {
       throw new CommandError(
-        'Say what to change: name, target, interval_seconds, keyword, json, expect or days.',
+        'Say what to change: name, target, interval_seconds, keyword, json, expect, days or tags.',
       );
     }
     for (const one of TYPE_INPUTS) {
@@ -86,6 +91,7 @@ export const changeMonitor = writingTool({
       name: change.name === undefined ? undefined : name,
       target: change.target === undefined ? undefined : target,
       interval_seconds: isNumber ? seconds : undefined,
+      tags: change.tags === undefined ? undefined : (monitor.tags ?? []),
       ...Object.fromEntries(
         TYPE_INPUTS.flatMap((one) => {
           const value = config[OF_ONE_TYPE[one].setting];
@@ -104,7 +110,7 @@ export const changeMonitor = writingTool({
   }),
   async carryOut({ monitor, check_type, before, change }, context) {
     await requireUnchanged(monitor, context);
-    const { name, target, interval_seconds } = change;
+    const { name, target, interval_seconds, tags } = change;
     const intervalName = check_type === 'HEARTBEAT' ? 'period_seconds' : 'interval_seconds';
     const settings = [
       [intervalName, interval_seconds],
@@ -115,6 +121,7 @@ export const changeMonitor = writingTool({
       context.monitoring.change(monitor.id, {
         name,
         target,
+        tags,
         config: settings.length > 0 ? Object.fromEntries(settings) : undefined,
       }),
     );

@@ -57,6 +57,7 @@ export const createMonitor = writingTool({
     target: z.string(),
     check_type: CheckType,
     config: z.record(z.string(), z.unknown()),
+    tags: z.array(z.string()).optional(),
     /** A monitor that already checks the same. */
     twin: z.object({ id: z.string(), name: z.string() }).optional(),
     hints: z.array(z.string()),
@@ -65,7 +66,7 @@ export const createMonitor = writingTool({
     refuseSecrets(input.target);
     return await draftOf(monitorOf({ ...input, interval: interval_seconds }), context.monitoring);
   },
-  summary: ({ name, target, check_type, config, twin, hints }) => ({
+  summary: ({ name, target, check_type, config, tags, twin, hints }) => ({
     title: twin
       ? `You already watch this (${titleOf(twin)}). Add anyway?`
       : `Watch ${titleOf({ name })}?`,
@@ -74,14 +75,15 @@ export const createMonitor = writingTool({
       { label: 'Target', value: shownTarget(target) },
       { label: 'Kind', value: check_type },
       ...settingFacts(check_type, config),
+      tagsFact(tags),
       { label: 'Alerts', value: 'posted in this channel' },
       ...hints.map((value) => ({ label: 'Note', value })),
     ),
     confirm: twin ? 'Add anyway' : 'Watch',
     actions: twin ? showAction(twin) : [],
   }),
-  async carryOut({ name, target, check_type, config }, context) {
-    const monitor = { name, target, check_type, config } as MonitorCreateInput;
+  async carryOut({ twin: _, hints: __, ...draft }, context) {
+    const monitor = draft as MonitorCreateInput;
     const { card, pushUrl, id } = await create(monitor, context);
     return pushUrl === undefined ? card : withoutAddress(card, id);
   },
@@ -89,15 +91,16 @@ export const createMonitor = writingTool({
 
 /** A new monitor with its default settings and hints about similar ones, for a confirmation card. */
 export async function draftOf(
-  { name, target, check_type, config = {} }: MonitorCreateInput,
+  { config = {}, ...monitor }: MonitorCreateInput,
   monitoring: MonitoringClient,
 ) {
+  const { check_type } = monitor;
   const seconds = check_type === 'CERTIFICATE' ? CERTIFICATE_SECONDS : IntervalSeconds.default;
   const standard =
     check_type === 'HEARTBEAT'
       ? { period_seconds: HEARTBEAT_SECONDS }
       : { interval_seconds: seconds };
-  const wanted = { name, target, check_type, config: { ...standard, ...config } };
+  const wanted = { ...monitor, config: { ...standard, ...config } };
   const monitors = await monitoring.list();
   const twin = await findTwin(wanted, monitors, (id) => monitoring.show(id));
   const hints = [...nameHints(wanted, monitors), ...hostHints(wanted)];
@@ -135,6 +138,9 @@ function settingFacts(check_type: string, config: Readonly<Record<string, unknow
   );
 }
 
+const tagsFact = (tags: readonly string[] = []): Fact | false =>
+  tags.length > 0 && { label: 'Tags', value: tags.join(', ') };
+
 /** Creates a monitor and subscribes the channel to its alerts. `pushUrl` is for the job of a heartbeat; show it only once. */
 export async function create(
   monitor: MonitorCreateInput,
@@ -151,7 +157,7 @@ export async function create(
   const created = await monitoring.create(monitor, { idempotencyKey });
   const alerts = place ? [await subscribe(created, { ...context, place })] : [];
   return {
-    card: createdCard(created, monitor.config ?? {}, [...alerts, ...hints]),
+    card: createdCard(created, monitor, [...alerts, ...hints]),
     id: created.id,
     pushUrl: created.push_url,
   };
@@ -174,7 +180,7 @@ async function subscribe(
 
 function createdCard(
   created: MonitorCreated,
-  config: Readonly<Record<string, unknown>>,
+  { config, tags }: Pick<MonitorCreateInput, 'config' | 'tags'>,
   texts: readonly string[],
 ): Card {
   const { name, check_type, target, id, interval_seconds } = created;
@@ -186,6 +192,7 @@ function createdCard(
         { label: 'Target', value: shownTarget(target) },
         { label: 'Kind', value: check_type },
         ...settingFacts(check_type, { interval_seconds, ...config }),
+        tagsFact(tags),
         { label: 'Id', value: id },
       ),
       ...texts.map(textPart),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Rollup, RollupList, Uptime } from '../../contracts/monitoring-additions.ts';
+import { matches, requireTags, taggedInWords, tagsField } from '../channels/monitor-filter.ts';
 import { counted, percentOf, shortened } from '../shared/text-format.ts';
 import { findMonitor, ifOffered, offered, pageOf } from './monitors.ts';
 import { type TimeSpan, timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
@@ -69,6 +70,7 @@ export const getUptime = tool({
     'Uptime in a time span: of one monitor, with response times and the span before; or of all monitors by whole UTC days, lowest first.',
   input: z.object({
     monitor: monitorField.optional().describe('Id or name; all monitors if omitted.'),
+    tags: tagsField,
     ...timeSpanFields(DEFAULT_SPAN),
     limit: limitField(50, DEFAULT_LIMIT),
   }),
@@ -81,18 +83,20 @@ export const getUptime = tool({
       // Whole days may be more than the requested span.
       what: monitor
         ? whatOf(input, monitor)
-        : `uptime of all monitors from ${days.first_day} to ${days.last_day}`,
+        : `uptime of ${allInWords(input)} from ${days.first_day} to ${days.last_day}`,
       found: `${found}${total === undefined ? '' : ` over ${counted(total, 'monitor')}`}, ${asOf(Date.parse(as_of))}`,
       page: monitor_id === undefined ? '/status' : pageOf({ id: monitor_id }),
     };
   },
-  async run({ monitor: meant, limit = DEFAULT_LIMIT, ...wanted }, context) {
+  async run({ monitor: meant, tags, limit = DEFAULT_LIMIT, ...wanted }, context) {
     const { monitoring, nowMs, signal } = context;
     const span = timeSpanOf(wanted, DEFAULT_SPAN, nowMs);
     const monitors = await monitoring.list({ signal });
     const as_of = isoTime(nowMs);
     if (meant === undefined) {
-      return { as_of, ...(await ofAll({ monitoring, monitors, span, nowMs, limit, signal })) };
+      requireTags(tags, monitors);
+      const of = { monitoring, monitors, tags, span, nowMs, limit, signal };
+      return { as_of, ...(await ofAll(of)) };
     }
     const { id, name, check_type } = findMonitor(monitors, meant);
     const lengthMs = span.toMs - span.fromMs;
@@ -115,8 +119,13 @@ export const getUptime = tool({
   },
 });
 
-const whatOf = (span: Parameters<typeof timeSpanInWords>[0], monitor: string | undefined) =>
-  `uptime of ${monitor === undefined ? 'all monitors' : shortened(monitor, 60)} in ${timeSpanInWords(span, DEFAULT_SPAN)}`;
+const allInWords = ({ tags }: { tags?: string[] }) => `all monitors${taggedInWords(tags)}`;
+
+const whatOf = (
+  input: Parameters<typeof timeSpanInWords>[0] & { tags?: string[] },
+  monitor: string | undefined,
+) =>
+  `uptime of ${monitor === undefined ? allInWords(input) : shortened(monitor, 60)} in ${timeSpanInWords(input, DEFAULT_SPAN)}`;
 
 const seconds = (ms: number) => Math.round(ms / 1000);
 const rangeOf = ({ fromMs, toMs }: TimeSpan) => ({ from: isoTime(fromMs), to: isoTime(toMs) });
@@ -202,18 +211,23 @@ interface MonitorUptime {
 async function ofAll(options: {
   monitoring: MonitoringClient;
   monitors: readonly Monitor[];
+  tags: string[] | undefined;
   span: TimeSpan;
   nowMs: number;
   limit: number;
   signal: AbortSignal;
 }) {
-  const { monitoring, monitors, span, nowMs, limit, signal } = options;
+  const { monitoring, monitors, tags, span, nowMs, limit, signal } = options;
   const names = new Map(monitors.map(({ id, name }) => [id, name]));
+  const tagged =
+    tags && new Set(monitors.filter((one) => matches(one, { tags })).map(({ id }) => id));
   const firstDay = dayOf(span.fromMs);
   const lastDay = dayOf(span.toMs - 1);
   const days = Math.min(MAX_DAYS, dayOf(nowMs) - firstDay + 1);
   const found = await readDays(monitoring, { days, firstDay, lastDay }, signal);
-  const seen = found.filter(({ upMs, downMs }) => upMs + downMs > 0);
+  const seen = found.filter(
+    ({ id, upMs, downMs }) => upMs + downMs > 0 && (tagged === undefined || tagged.has(id)),
+  );
   const downMs = seen.reduce((sum, one) => sum + one.downMs, 0);
   const allMs = seen.reduce((sum, one) => sum + one.upMs, downMs);
   const first = Math.max(firstDay, dayOf(nowMs) - days + 1);

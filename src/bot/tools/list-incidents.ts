@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import type { IncidentPage } from '../../clients/monitoring.ts';
+import type { Monitor } from '../../contracts/monitoring.ts';
+import { matches, requireTags, taggedInWords, tagsField } from '../channels/monitor-filter.ts';
 import { shortened } from '../shared/text-format.ts';
 import { monitorMeant, offered } from './monitors.ts';
 import { incidentTimes } from './read-model.ts';
@@ -60,6 +63,7 @@ export const listIncidents = tool({
     'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, and totals by monitor. For all monitors, also lists alerts from other systems in this channel.',
   input: z.object({
     monitor: monitorField.optional(),
+    tags: tagsField,
     ...timeSpanFields(DEFAULT_SPAN),
     limit: limitField(100, DEFAULT_LIMIT),
   }),
@@ -70,16 +74,18 @@ export const listIncidents = tool({
     found: `${complete ? total : `at least ${total}`}, until ${to.slice(11, 16)} UTC`,
     page: '/status',
   }),
-  async run({ monitor: meant, limit = DEFAULT_LIMIT, ...wanted }, context) {
+  async run({ monitor: meant, tags, limit = DEFAULT_LIMIT, ...wanted }, context) {
     const { monitoring, reported, nowMs, signal } = context;
     const span = timeSpanOf(wanted, DEFAULT_SPAN, nowMs);
     const range = { from: isoTime(span.fromMs), to: isoTime(span.toMs) };
     const one = meant === undefined ? undefined : await monitorMeant(meant, context);
     const query = one ? { monitor: one.id, limit: MAX_OF_ONE } : { limit: MAX_OF_ALL };
-    const { incidents, total, complete } = await offered(
+    const list = await offered(
       'incidents',
       monitoring.incidentList({ ...range, ...query, signal }),
     );
+    const { incidents, total, complete } =
+      tags === undefined ? list : taggedIncidents(list, tags, await monitoring.list({ signal }));
     const found = incidents.map((incident): FoundIncident => {
       const { lastedMs } = incidentTimes(incident, nowMs);
       return {
@@ -92,7 +98,7 @@ export const listIncidents = tool({
         outcome: incident.outcome,
       };
     });
-    const fired = reported && !one ? reportedIncidentsIn(reported(), span) : [];
+    const fired = reported && !one && !tags ? reportedIncidentsIn(reported(), span) : [];
     return {
       ...range,
       monitor: one && shortened(one.name, 200),
@@ -106,12 +112,30 @@ export const listIncidents = tool({
   },
 });
 
+/** The incidents of monitors with any of the tags. Throws a `CommandError` for an unknown tag. */
+function taggedIncidents(
+  { incidents, total, complete }: IncidentPage,
+  tags: string[],
+  monitors: readonly Monitor[],
+): IncidentPage {
+  requireTags(tags, monitors);
+  const ids = new Set(monitors.filter((one) => matches(one, { tags })).map(({ id }) => id));
+  const tagged = incidents.filter(({ monitor = '' }) => ids.has(monitor));
+  return {
+    incidents: tagged,
+    total: tagged.length,
+    complete: complete && total <= incidents.length,
+  };
+}
+
 function whatOf({
   monitor,
+  tags,
   ...span
-}: { monitor?: string } & Parameters<typeof timeSpanInWords>[0]) {
+}: { monitor?: string; tags?: string[] } & Parameters<typeof timeSpanInWords>[0]) {
   const of = monitor === undefined ? '' : ` of ${shortened(monitor, 60)}`;
-  return `incidents${of} in ${timeSpanInWords(span, DEFAULT_SPAN)}`;
+  const tagged = monitor === undefined && tags ? ` of monitors${taggedInWords(tags)}` : '';
+  return `incidents${of}${tagged} in ${timeSpanInWords(span, DEFAULT_SPAN)}`;
 }
 
 const seconds = (ms: number) => Math.max(0, Math.round(ms / 1000));

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { CheckType, type Monitor } from '../../contracts/monitoring.ts';
 import { PlannedWindow } from '../../contracts/monitoring-additions.ts';
-import { matches } from '../channels/channels.ts';
+import {
+  filterInWords,
+  type MonitorFilter,
+  matches,
+  requireTags,
+  tagsField,
+} from '../channels/monitor-filter.ts';
 import { sortByUrgency } from '../incidents/monitor-order.ts';
 import { isDegraded, isDown, isPending, isSilenced, isUp } from '../shared/status.ts';
 import { counted, shortened } from '../shared/text-format.ts';
@@ -57,6 +63,7 @@ export const listMonitors = tool({
       .optional()
       .describe('Current status; not_up means any but UP.'),
     text: z.string().max(200).optional().describe('Part of the name or target.'),
+    tags: tagsField,
     check_type: z.string().max(40).optional().describe(CheckType.options.join(', ')),
     flapping: z.boolean().optional().describe('Only monitors that keep going up and down.'),
     sort: z
@@ -69,14 +76,14 @@ export const listMonitors = tool({
     offset: z.int().min(0).max(100_000).optional().describe('How many to skip.'),
   }),
   output: MonitorsFound,
-  what: ({ status, text, check_type, flapping }) => {
+  what: ({ status, text, tags, check_type, flapping }) => {
     const type = check_type === undefined ? '' : `${shortened(check_type, 20)} `;
     const which = [
       ...(status === undefined ? [] : [` that are ${STATUS[status].words}`]),
       ...(flapping ? [' that flap'] : []),
-      ...(text === undefined ? [] : [` with “${shortened(text, 60)}”`]),
-    ];
-    return `${which.length === 0 ? 'all ' : ''}${type}monitors${which.join('')}`;
+      filterInWords({ text, tags }),
+    ].join('');
+    return `${which === '' ? 'all ' : ''}${type}monitors${which}`;
   },
   account: ({ as_of, total, matching, by_status, reported_alerts }) => {
     const counts = countsInWords(new Map(Object.entries(by_status)));
@@ -85,7 +92,7 @@ export const listMonitors = tool({
     return { found: `${found || 'none'}${firing}, ${asOf(Date.parse(as_of))}`, page: '/status' };
   },
   async run(filter, { monitoring, reported, nowMs, signal }) {
-    const { status, text, check_type, flapping, sort = 'urgency' } = filter;
+    const { status, text, tags, check_type, flapping, sort = 'urgency' } = filter;
     const { limit = DEFAULT_LIMIT, offset = 0 } = filter;
     const isOfMaintenance = status === 'paused_or_maintenance';
     const [all, planned] = await Promise.all([
@@ -94,6 +101,7 @@ export const listMonitors = tool({
         ? ifOffered(monitoring.planned({ days: PLANNED_DAYS, limit: MAX_PLANNED, signal }))
         : undefined,
     ]);
+    requireTags(tags, all);
     const matching = all.filter(
       (monitor) =>
         isMatch(monitor, filter) && (sort !== 'certificate' || monitor.certificate_ends_at),
@@ -102,6 +110,7 @@ export const listMonitors = tool({
     // Filters that only fit checks leave reported alerts out.
     const isOfChecks =
       check_type !== undefined ||
+      tags !== undefined ||
       flapping !== undefined ||
       sort === 'slowest' ||
       sort === 'certificate';
@@ -130,17 +139,17 @@ export const listMonitors = tool({
   },
 });
 
-interface MonitorFilter {
+interface MonitorQuery extends MonitorFilter {
   status?: keyof typeof STATUS;
-  text?: string;
   check_type?: string;
   flapping?: boolean;
 }
 
-function isMatch(monitor: Monitor, { status, text, check_type, flapping }: MonitorFilter): boolean {
+function isMatch(monitor: Monitor, filter: MonitorQuery): boolean {
+  const { status, check_type, flapping } = filter;
   return (
     (status === undefined || STATUS[status].is(monitor)) &&
-    (text === undefined || matches(monitor, text)) &&
+    matches(monitor, filter) &&
     (check_type === undefined || monitor.check_type.toLowerCase() === check_type.toLowerCase()) &&
     (flapping === undefined || (monitor.flapping ?? false) === flapping)
   );

@@ -2,7 +2,7 @@ import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { orAborted } from '../../contracts/or-aborted.ts';
-import { matches } from '../channels/channels.ts';
+import { matches } from '../channels/monitor-filter.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { DraftAlert } from './reported-alerts.ts';
@@ -52,7 +52,7 @@ function findOne<T extends Findable>(
   const byId = all.find(({ id }) => id === meant);
   if (byId) return byId;
   const named = all.filter((one) => isNamed(one, meant));
-  const candidates = named.length > 0 ? named : all.filter((one) => matches(one, meant));
+  const candidates = named.length > 0 ? named : all.filter((one) => matches(one, { text: meant }));
   const [only, ...others] = candidates;
   if (!only) throw new CommandError(words.none);
   if (others.length === 0) return only;

@@ -8,6 +8,7 @@ import {
   IntervalSeconds,
   type MonitorCreateInput,
   probeSettings,
+  TypedTags,
 } from '../../contracts/monitoring.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import { zoneIn } from '../channels/quiet-hours.ts';
@@ -55,13 +56,14 @@ export const NewMonitor = z.object({
     .unwrap()
     .optional()
     .describe('Seconds that a heartbeat may be late; default: 1 hour'),
+  tags: TypedTags.optional().describe('Words that group monitors, such as shop,eu'),
 });
 export type NewMonitor = z.output<typeof NewMonitor>;
 
 interface NewType {
   /** Inputs that only this type has; using one chooses the type. */
   inputs: ReadonlyArray<
-    Exclude<keyof NewMonitor, 'target' | 'name' | 'type' | 'interval' | 'timeout'>
+    Exclude<keyof NewMonitor, 'target' | 'name' | 'type' | 'interval' | 'timeout' | 'tags'>
   >;
   /** Throws a `CommandError` for wrong or missing inputs. */
   monitor(input: NewMonitor): MonitorCreateInput;
@@ -153,7 +155,12 @@ export function monitorOf(input: NewMonitor): MonitorCreateInput {
   const monitor = TYPES[type].monitor(input);
   // A setting that is undefined must not hide a default.
   const config = Object.entries(monitor.config ?? {}).filter(([, value]) => value !== undefined);
-  return { ...monitor, config: Object.fromEntries(config) } as MonitorCreateInput;
+  const { tags } = input;
+  return {
+    ...monitor,
+    config: Object.fromEntries(config),
+    ...(tags !== undefined && { tags }),
+  } as MonitorCreateInput;
 }
 
 /** A scheme without web pages. */

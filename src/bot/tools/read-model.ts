@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { MAX_PARENTS, type Monitor } from '../../contracts/monitoring.ts';
 import type { Incident } from '../../contracts/monitoring-additions.ts';
+import { tagsOf } from '../channels/monitor-filter.ts';
 import { sortByUrgency } from '../incidents/monitor-order.ts';
+import { isDown, isSilenced, isUp } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
 
@@ -29,6 +31,7 @@ export const MonitorView = z.object({
   stale: z.boolean().optional(),
   /** Ids of monitors. */
   depends_on: z.array(z.string()).optional(),
+  tags: z.array(z.string()).optional(),
 });
 export type MonitorView = z.infer<typeof MonitorView>;
 
@@ -52,6 +55,7 @@ export function monitorView(monitor: Monitor): MonitorView {
     waiting_for_first_ping: monitor.waiting_for_first_ping || undefined,
     stale: monitor.stale || undefined,
     depends_on: depends_on.length > 0 ? depends_on.slice(0, MAX_PARENTS) : undefined,
+    tags: monitor.tags,
   };
 }
 
@@ -72,6 +76,31 @@ export function countsInWords(counts: ReadonlyMap<string, number>): string {
   const words = [...counts].map(([status, count]) => `${count} ${shortened(status, 20)}`);
   const others = words.length > MAX_STATUSES ? ' and others' : '';
   return words.slice(0, MAX_STATUSES).join(', ') + others;
+}
+
+/** `3 of 4 up, 1 DOWN`: paused monitors and those in maintenance are not up, and named by their status. Pure. */
+export function upInWords(monitors: readonly Monitor[]): string {
+  const others = monitors.filter((one) => !isUp(one));
+  const counts = others.length === 0 ? '' : `, ${countsInWords(countByStatus(others))}`;
+  return `${monitors.length - others.length} of ${monitors.length} up${counts}`;
+}
+
+/** Monitors by tag, the tag with the most monitors DOWN first, then the one with the most that aren't up. Pure. */
+export function groupsByTag(
+  monitors: readonly Monitor[],
+): Array<{ tag: string; monitors: Monitor[] }> {
+  const groups = new Map(tagsOf(monitors).map((tag): [string, Monitor[]] => [tag, []]));
+  for (const monitor of monitors)
+    for (const tag of monitor.tags ?? []) groups.get(tag)?.push(monitor);
+  const countOf = (all: readonly Monitor[], is: (one: Monitor) => boolean) => all.filter(is).length;
+  const isTrouble = (one: Monitor) => !isUp(one) && !isSilenced(one);
+  return [...groups]
+    .map(([tag, members]) => ({ tag, monitors: members }))
+    .sort(
+      (a, b) =>
+        countOf(b.monitors, isDown) - countOf(a.monitors, isDown) ||
+        countOf(b.monitors, isTrouble) - countOf(a.monitors, isTrouble),
+    );
 }
 
 /** When an incident began and how long it lasted by `untilMs`, such as now or the end of a report. Pure. */

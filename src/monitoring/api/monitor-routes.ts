@@ -112,7 +112,7 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools & { write: Li
     const { status, tag, limit, after } = query;
     const withPaused = query.include_paused === 'true';
     const isTagged = ({ definition }: WatchedMonitor) =>
-      !tag || (definition.tags ?? []).some((one) => tag.includes(one));
+      !tag?.length || (definition.tags ?? []).some((one) => tag.includes(one));
     const isShown = (monitor: WatchedMonitor) =>
       isTagged(monitor) &&
       (status

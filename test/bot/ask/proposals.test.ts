@@ -279,14 +279,15 @@ test('the cards pause, silence, resume, change and remove a monitor', async () =
 
   const change = await propose(bot, [
     'change_monitor',
-    { monitor: 'shop', name: 'Shop EU', interval_seconds: 60, keyword: 'Basket' },
+    { monitor: 'shop', name: 'Shop EU', interval_seconds: 60, keyword: 'Basket', tags: 'eu,web' },
   ]);
   expect(change.cards[0] && textOf(change.cards[0])).toMatch(
-    /Name: Shop → Shop EU\nEvery: 1 hour → 1 minute\nKeyword: Cart → Basket/,
+    /Name: Shop → Shop EU\nEvery: 1 hour → 1 minute\nKeyword: Cart → Basket\nTags: none → eu,web/,
   );
   await press(bot, change.cards[0], 'Change');
   expect(await status()).toMatchObject({
     name: 'Shop EU',
+    tags: ['eu', 'web'],
     config: { interval_seconds: 60, target_keyword: 'Basket' },
   });
 

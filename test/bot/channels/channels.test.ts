@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 import { openTestStore } from '../../helpers/test-store.ts';
 
 const SLACK: Place = { platform: 'slack', channel: 'C1' };
@@ -89,6 +91,20 @@ test('the alert settings of a channel are known to those who show them and those
   expect([of('slack:C2'), await channels.settingsOf('slack:C2')]).toEqual([{}, {}]);
   expect(await channels.places()).toEqual([]);
   await store.close();
+});
+
+test('filters from before tags are read as texts', async () => {
+  const folder = await temporaryFolder();
+  const earlier = await openTestStore({ folder });
+  const before = earlier.collection<unknown>({
+    ...{ name: 'channels', schema: z.unknown(), version: 1, whenCorrupt: 'refuse' },
+  });
+  const old = { added: [], all: false, filters: ['shop'], except: ['cart'] };
+  await before.update(placeKey(SLACK), () => old);
+  await earlier.close();
+  const hears = await createChannels(await openTestStore({ folder })).subscriptionOf(SLACK);
+  const names = ['Shop', 'Shop cart', 'Blog'];
+  expect(names.filter((name) => hears({ id: name, name, target: '' }))).toEqual(['Shop']);
 });
 
 test.each([

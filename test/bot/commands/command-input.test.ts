@@ -211,6 +211,6 @@ test('every command has a summary that fits everywhere, described inputs, and ex
     }
   }
   expect(commands.map(usageOf)).toContain(
-    '/monitor alerts <on|off> [filter] [quiet] [zone] [remind] [mention]',
+    '/monitor alerts <on|off> [filter] [quiet] [zone] [remind] [mention] [tags]',
   );
 });

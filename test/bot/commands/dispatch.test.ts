@@ -227,7 +227,9 @@ test('/monitor alerts shows the filter of the channel', async () => {
     'gets alerts for monitors with “shop” in name or target.',
   );
   expect(await said('on')).toContain('gets alerts for every monitor.');
-  expect(await said('off blog')).toContain('every monitor, except those with “blog”.');
+  expect(await said('off blog')).toContain(
+    'every monitor, except those with “blog” in name or target.',
+  );
   expect(await said('off')).toContain('gets no alerts.');
   await say('/monitor add https://shop.example');
   expect(await said('on blog')).toContain('the monitor added here and monitors with “blog”');

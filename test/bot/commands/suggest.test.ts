@@ -48,6 +48,17 @@ test('suggestions follow every letter, and the service is called only when the l
   expect(service.requests).toHaveLength(2);
 });
 
+test('suggestions for tags complete the last one of a line', async () => {
+  const { suggest, service } = await start();
+  service.add({ name: 'Shop', tags: ['eu', 'web'] });
+  service.add({ name: 'Blog', tags: ['us', 'web'] });
+  const tags = async (typed: string) => (await suggest('tags', typed)).map(({ value }) => value);
+  expect(await tags('')).toEqual(['eu', 'us', 'web']);
+  expect(await tags('E')).toEqual(['eu']);
+  expect(await tags('eu, w')).toEqual(['eu,web']);
+  expect(await tags('x')).toEqual([]);
+});
+
 test('the last list is offered while the service hangs or fails, and the service is not called again at once', async () => {
   const { names, service, time } = await start();
   service.add({ name: 'Shop' });

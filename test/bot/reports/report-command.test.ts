@@ -61,6 +61,28 @@ test('/monitor report keeps unnamed settings, and the time of a schedule that st
   expect(await stored()).toMatchObject({ every: 'daily', zone: 'America/New_York', minute: 0 });
 });
 
+test('/monitor report covers only monitors with the tags of the schedule, or of the line', async () => {
+  const service = await startMeasuredService('Shop', 'Blog', 'Mail');
+  for (const [at, tags] of [['eu'], ['us'], ['eu', 'us']].entries()) {
+    Object.assign(service.monitors[at] ?? {}, { tags });
+  }
+  const { say, stored } = await openChannel({}, service);
+  await say('/monitor alerts on');
+  const on = await say('/monitor report on daily tags=EU');
+  expect(on.text).toContain('every day at 09:00 (UTC) for monitors tagged eu');
+  expect(await stored()).toMatchObject({ tags: ['eu'] });
+  const eu = await say('/monitor report now');
+  expect(eu.text).toContain('Daily report for monitors tagged eu: 100 % up');
+  expect(eu.text).toContain('Monitors: 2');
+  expect((await say('/monitor report now tags=eu,us')).text).toContain('Monitors: 3');
+  await say('/monitor report on daily 08:30');
+  expect(await stored()).toMatchObject({ minute: 510, tags: ['eu'] });
+  const unknown = await say('/monitor report on daily tags=asia');
+  expect(unknown.text).toContain('No monitor is tagged asia. Tags: eu, us.');
+  await say('/monitor alerts off');
+  expect((await say('/monitor report now')).text).toContain('/monitor alerts on tags=eu');
+});
+
 test('/monitor report uses the zone of the quiet hours, else UTC, and says if the channel gets no alerts', async () => {
   const { say, stored } = await openChannel();
   expect((await say('/monitor report on')).text).toContain('gets no alerts yet');

@@ -91,7 +91,7 @@ async function openOps(
 test('a due report comes once, at its time, in each channel that wants it, about the monitors of that channel', async () => {
   const service = await startMeasuredService('Logistics 1', 'Logistics 2', 'Shop');
   const world = await openOps(service);
-  await world.channels.change(DEV, { hearing: { on: true, filter: 'Logistics' } });
+  await world.channels.change(DEV, { hearing: { on: true, filter: { text: 'Logistics' } } });
   await world.set(DEV, { ...DAILY, every: 'weekly', minute: 541, setAtMs: 0 });
   await world.set({ platform: 'slack', channel: 'C3' }, null, { remindMs: HOUR });
   world.live();

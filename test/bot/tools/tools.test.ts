@@ -195,6 +195,43 @@ test('list_incidents sums up one monitor or all', async () => {
   expect(before).toMatchObject({ total: 0, incidents: [], by_monitor: [] });
 });
 
+test('look-ups of several monitors can be limited to tags, and name a tag that nobody has', async () => {
+  const target = await startWebTarget((_, response) => void response.writeHead(500).end());
+  const service = await startService();
+  const run = runnerOver(service);
+  for (const [name, tags] of Object.entries({ Shop: ['eu'], Blog: ['us'], Mail: ['eu', 'us'] })) {
+    const config = { confirm_down: 1 };
+    await service.create({ name, check_type: 'HTTP', target: target.url, tags, config });
+  }
+  await eventually(async () => (await service.list()).every(({ status }) => status === 'DOWN'));
+  const found = await run('list_monitors', { tags: 'EU', status: 'down', sort: 'name' });
+  expect(found).toMatchObject({
+    total: 3,
+    matching: 2,
+    monitors: [
+      { name: 'Mail', tags: ['eu', 'us'] },
+      { name: 'Shop', tags: ['eu'] },
+    ],
+    what: 'monitors that are down tagged eu',
+  });
+  const incidents = await run('list_incidents', { tags: 'us', last: '1h' });
+  expect(incidents).toMatchObject({
+    total: 2,
+    complete: true,
+    what: 'incidents of monitors tagged us in the last hour',
+  });
+  const uptime = await run('get_uptime', { tags: 'us' });
+  expect(uptime).toMatchObject({ total: 2, uptime_percent: 0 });
+  expect(uptime.account.what).toContain('uptime of all monitors tagged us from ');
+  for (const name of ['list_monitors', 'list_incidents', 'get_uptime']) {
+    await expect(run(name, { tags: 'asia' })).rejects.toThrow(
+      'No monitor is tagged asia. Tags: eu, us.',
+    );
+    // Models fill in optional inputs with nothing.
+    expect((await run(name, { tags: '' })).total).toBe(3);
+  }
+});
+
 test('get_uptime shows checks and response times of one monitor', async () => {
   const target = await startWebTarget();
   const service = await startService();

@@ -61,6 +61,26 @@ test('ALERT_CHANNELS get alerts of every monitor, other channels only those of t
   expect(console.messages[0]?.card.title).toBe('Blog is down');
 });
 
+test('a filter by text and tags decides which alerts a channel gets, with the tags of that moment', async () => {
+  const { bot, say, service } = await startTestBot();
+  const console = createScriptedPlatform('console');
+  const shop = service.add({ name: 'Shop', tags: ['eu', 'web'] });
+  const cart = service.add({ name: 'Shop cart', tags: ['us'] });
+  const blog = service.add({ name: 'Blog', target: 'https://blog.example', tags: ['eu'] });
+  await bot.start([console]);
+  await say('/monitor alerts on shop tags=eu');
+  await eventually(() => polls(service) > 1);
+  for (const { id } of [blog, cart, shop]) service.setStatus(id, 'DOWN');
+  await eventually(() => console.messages.length === 1);
+  expect(console.messages[0]?.card.title).toBe('Shop is down');
+  service.setStatus(cart.id, 'UP');
+  cart.tags = ['eu'];
+  const told = polls(service);
+  await eventually(() => polls(service) > told + 2);
+  service.setStatus(cart.id, 'DOWN');
+  await eventually(() => console.messages.some(({ card }) => card.title.includes('Shop cart')));
+});
+
 test('channels that a monitor names are told of it and of nothing else, once each', async () => {
   const { bot, say, service } = await startTestBot();
   const slack = createScriptedPlatform('slack');

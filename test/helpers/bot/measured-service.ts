@@ -1,9 +1,9 @@
 import { counting, startAdditions } from './stepped-watch.ts';
 
 /** A monitoring service whose monitors passed every check of every span. */
-export function startMeasuredService(...names: string[]) {
+export async function startMeasuredService(...names: string[]) {
   const monitors = names.map((name) => counting(name, 0, { name }));
-  return startAdditions(monitors, (what, _, query) => {
+  const service = await startAdditions(monitors, (what, _, query) => {
     if (what === 'incidents') return { body: { incidents: [], total: 0, complete: true } };
     const moments = query.get('at')?.split(',').map(Date.parse) ?? [];
     const lengths = moments.slice(1).map((atMs, at) => atMs - (moments[at] ?? 0));
@@ -15,4 +15,5 @@ export function startMeasuredService(...names: string[]) {
     }));
     return { body: { monitors: rows, next: null } };
   });
+  return { ...service, monitors };
 }

@@ -70,7 +70,7 @@ async function openWorld(platform: StormPlatform, teams: number) {
   async function listen(name: string, filter: string) {
     const channel = platform.addChannel(name);
     const place = { platform: platform.name, channel };
-    await channels.change(place, { hearing: { on: true, filter } });
+    await channels.change(place, { hearing: { on: true, filter: { text: filter } } });
     return channel;
   }
   for (let team = 0; team < teams; team += 1) {

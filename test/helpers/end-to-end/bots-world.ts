@@ -126,7 +126,7 @@ export async function startBotsWorld(options: {
     const filter = `${platform.name}${team < 0 ? `own${-team}` : team}x`;
     const channel = platform.addChannel(team < 0 ? `own${-team}` : `team${team}`);
     const place = { platform: platform.name, channel };
-    await channels.change(place, { hearing: { on: true, filter } });
+    await channels.change(place, { hearing: { on: true, filter: { text: filter } } });
     for (let at = 0; at < count; at += 1) {
       const { id, name } = service.add({ name: `${filter}${at}x` });
       watch(platform, { channel, name, team }, async (isDown) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { durationProblem, readDuration } from '../../../contracts/duration.ts';
 import { readMention, type SettingsChange } from '../../channels/channel-settings.ts';
+import { requireTags, taggedInWords, tagsField } from '../../channels/monitor-filter.ts';
 import { readHours, zoneIn } from '../../channels/quiet-hours.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
@@ -24,6 +25,7 @@ const input = z.object({
     200,
     'A user group or role to mention when an outage begins; off removes it',
   ),
+  tags: tagsField,
 });
 
 /** Sets the alerts that this channel receives, and its quiet hours, reminders and mention. */
@@ -40,13 +42,14 @@ export const monitorAlerts = command({
   examples: [
     '/monitor alerts on',
     '/monitor alerts on shop',
+    '/monitor alerts on tags=shop,eu',
     '/monitor alerts off',
     '/monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin',
     '/monitor alerts on remind=4h',
   ],
   async run(values, call) {
     const { channels, place } = call;
-    const { switch: turned, filter } = values;
+    const { switch: turned, filter: text, tags } = values;
     const settings = await settingsIn(values, call);
     const isSet = Object.keys(settings).length > 0;
     if (isSet && turned === 'off') {
@@ -54,13 +57,17 @@ export const monitorAlerts = command({
         'Settings only work with “on”. To remove one, set it to off: /monitor alerts on quiet=off. To turn all alerts off: /monitor alerts off',
       );
     }
+    const filter = text === undefined && tags === undefined ? undefined : { text, tags };
     // Setting only quiet hours, reminders or a mention keeps the filter.
     const turns = !isSet || filter !== undefined;
-    const hearing = { on: turned === 'on', filter };
+    const monitors = tags === undefined ? [] : await call.monitoring.list();
+    // A filter whose tag nobody has any more can still be turned off.
+    if (turned === 'on') requireTags(tags, monitors);
+    const hearing = { on: turned === 'on', filter, monitors };
     await channels.change(place, { ...(turns && { hearing }), ...(isSet && { settings }) });
     const always = hasPlace(call.settings.alertPlaces, place);
     const title = turns
-      ? `Alerts ${turned}${filter === undefined ? '' : ` for “${filter}”`}`
+      ? `Alerts ${turned}${filter === undefined ? '' : ` for ${text === undefined ? 'monitors' : `“${text}”`}${taggedInWords(tags)}`}`
       : 'Alert settings changed';
     return toEveryone(textCard('good', title, await channels.describe(place, { always })));
   },

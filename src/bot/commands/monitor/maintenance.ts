@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
+import { TypedTags } from '../../../contracts/monitoring.ts';
 import {
   MAX_PLANNED,
   MAX_WINDOWS,
   type MaintenancePlanned,
   type MonitorDetails,
 } from '../../../contracts/monitoring-additions.ts';
-import { matches } from '../../channels/channels.ts';
+import { matches, requireTags } from '../../channels/monitor-filter.ts';
 import {
   type Card,
   type CardAction,
@@ -58,7 +59,7 @@ export const monitorMaintenance = command({
   input: z.object({
     monitor: optionalText(
       2_048,
-      'Its name, a part of it, or “all with <text>”; if omitted, shows what is planned',
+      'Its name, a part of it, “all with <text>” or “all tagged <tags>”; if omitted, shows what is planned',
     ),
     when,
     reason,
@@ -67,6 +68,7 @@ export const monitorMaintenance = command({
     '/monitor maintenance Shop sat 02:00 for 2h Europe/Berlin',
     '/monitor maintenance Shop 2026-12-01 22:00 for 90m',
     '/monitor maintenance all with eu now for 30m',
+    '/monitor maintenance all tagged shop,eu now for 30m',
     '/monitor maintenance Shop off',
     '/monitor maintenance',
   ],
@@ -99,7 +101,7 @@ export const planMaintenance = command({
   input: z.object({
     monitor: optionalText(
       2_048,
-      'Its name, a part of it, or “all with <text>”, such as: all with eu',
+      'Its name, a part of it, “all with <text>” or “all tagged <tags>”, such as: all tagged eu',
     ),
     when,
     reason,
@@ -213,7 +215,7 @@ function whereDeclared([first]: readonly string[], monitors: readonly Monitor[])
   return shortened(name, 60) + where;
 }
 
-/** `Shop`, `all`, `all with eu`, or `all with “eu” in the name`. Throws a `CommandError` if there is none. */
+/** `Shop`, `all`, `all with eu`, `all with “eu” in the name`, or `all tagged eu`. Throws a `CommandError` if there is none. */
 function monitorsMeant(monitors: readonly Monitor[], meant: string): Monitor[] {
   const [isAll, text, inName] =
     /^all(?:\s+monitors)?(?:\s+(?:with\s+)?(.+?)(\s+in\s+(?:the|their)\s+names?)?)?$/i.exec(
@@ -227,9 +229,16 @@ function monitorsMeant(monitors: readonly Monitor[], meant: string): Monitor[] {
     if (monitors.length === 0) throw new CommandError('There are no monitors yet.');
     return [...monitors];
   }
+  const typedTags = /^tagged\s+(.+)$/i.exec(part)?.[1];
+  if (typedTags !== undefined) {
+    const { data: tags, error } = TypedTags.safeParse(typedTags);
+    if (error) throw new CommandError(`${error.issues[0]?.message}.`);
+    requireTags(tags, monitors);
+    return monitors.filter((monitor) => matches(monitor, { tags }));
+  }
   const found = monitors.filter((monitor) =>
     inName === undefined
-      ? matches(monitor, part)
+      ? matches(monitor, { text: part })
       : monitor.name.toLowerCase().includes(part.toLowerCase()),
   );
   if (found.length > 0) return found;

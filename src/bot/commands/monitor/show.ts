@@ -58,6 +58,7 @@ function monitorCard(monitor: Monitor, parents: string, { facts, parts }: ShownH
         !hasTimes && lastResponse(monitor),
         ...facts,
         fact('Depends on', parents),
+        fact('Tags', monitor.tags?.join(', ')),
         { label: 'Id', value: id },
       ),
       ...parts,

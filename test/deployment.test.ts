@@ -208,3 +208,33 @@ test('manifests/kubernetes.yaml has every part choose the same processes, and ne
   expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
   expect(budget.maxUnavailable).toBeLessThan(count);
 });
+
+test('docs/metrics.md explains every rule of manifests/prometheus-rules.yaml', () => {
+  const { groups }: Yaml = parse(read('manifests/prometheus-rules.yaml'));
+  const rules = groups.flatMap((group: Yaml) => group.rules.map(({ alert }: Yaml) => alert));
+  const explained = read('docs/metrics.md').matchAll(/^\| `(Askwatch\w+)` \|/gm);
+  expect([...explained].map(([, alert]) => alert)).toEqual(rules);
+});
+
+test('manifests/grafana-dashboard.json asks the data source that its reader chooses', () => {
+  const { panels, templating }: Yaml = JSON.parse(read('manifests/grafana-dashboard.json'));
+  const [source, ...others] = templating.list;
+  expect([source.name, source.type, source.query]).toEqual([
+    ...['datasource', 'datasource', 'prometheus'],
+  ]);
+  const shown = panels.filter(({ type }: Yaml) => type !== 'row');
+  for (const { datasource } of [...others, ...shown]) {
+    expect(datasource).toEqual({ type: 'prometheus', uid: `$\{${source.name}}` });
+  }
+});
+
+test('manifests/grafana-dashboard.json places no panel over another one', () => {
+  const { panels }: Yaml = JSON.parse(read('manifests/grafana-dashboard.json'));
+  const ids = panels.map(({ id }: Yaml) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }: Yaml) =>
+    Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  expect(cells.filter((cell: string) => Number(cell.split(',')[0]) >= 24)).toEqual([]);
+});

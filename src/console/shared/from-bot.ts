@@ -2,6 +2,7 @@
  * Functions of the bot for the page, which may not import the bot's files. None of them needs zod, so that it stays out of
  * the page.
  */
+export { overallOf } from '../../bot/incidents/monitor-order.ts';
 export { encodeAction, linkOf, ratingOfButton } from '../../bot/shared/card.ts';
 export {
   type ChartBox,

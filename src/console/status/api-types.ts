@@ -29,6 +29,8 @@ export const StatusMonitor = z.object({
   waiting_for_first_ping: z.boolean().optional(),
   /** It may be out of date, because the last check was too long ago. */
   stale: z.boolean().optional(),
+  /** Absent if it has none. */
+  tags: z.array(z.string()).optional(),
   last_checked_at: Time.optional(),
   response_time_ms: z.number().nonnegative().optional(),
   /** For members only. */

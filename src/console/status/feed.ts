@@ -2,6 +2,7 @@ import { comingWords, monitorNames } from '../../bot/shared/maintenance-words.ts
 import { inWords } from '../../bot/shared/text-format.ts';
 import { ifOffered } from '../../bot/tools/monitors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
+import { HttpError } from '../../http/errors.ts';
 import type { Viewer } from '../login/guards.ts';
 import { xmlText } from '../shared/xml-text.ts';
 import type { StatusIncident, StatusMaintenance } from './api-types.ts';
@@ -19,19 +20,22 @@ export function atomFeed(props: {
   nowMs: number;
   /** The address of the feed's request, such as `https://status.example.com`. */
   origin: string;
+  /** Only for monitors with it. */
+  tag?: string;
   /** The time of an empty feed. */
   emptySince: string;
 }): string {
-  const { incidents, planned, origin, emptySince, nowMs } = props;
-  const page = xmlText(`${origin}/status`);
-  const self = xmlText(`${origin}/status/feed.xml`);
+  const { incidents, planned, origin, tag, emptySince, nowMs } = props;
+  const query = tag === undefined ? '' : `?tag=${encodeURIComponent(tag)}`;
+  const page = xmlText(`${origin}/status${query}`);
+  const self = xmlText(`${origin}/status/feed.xml${query}`);
   const times = [...incidents.map(updatedAt), ...planned.map((one) => announcedAt(one, nowMs))];
   const updated = times.sort().at(-1) ?? emptySince;
   return [
     '<?xml version="1.0" encoding="utf-8"?>',
     '<feed xmlns="http://www.w3.org/2005/Atom">',
-    '<id>urn:askwatch:status</id>',
-    '<title>Status incidents</title>',
+    `<id>urn:askwatch:status${xmlText(query)}</id>`,
+    `<title>Status incidents${tag === undefined ? '' : xmlText(`: ${tag}`)}</title>`,
     `<updated>${updated}</updated>`,
     '<author><name>Askwatch</name></author>',
     `<link rel="alternate" type="text/html" href="${page}"/>`,
@@ -101,7 +105,7 @@ const MAX_INCIDENTS = 50;
 
 /**
  * Creates a function that reads the last incidents of all monitors, newest first, once for all visitors. Without any if the
- * service keeps none; it rejects if the service doesn't answer.
+ * service keeps none. It throws an `HttpError` if the service doesn't answer.
  */
 export function createIncidents(monitoring: () => MonitoringClient) {
   let atMs = Number.NEGATIVE_INFINITY;
@@ -124,7 +128,12 @@ export function createIncidents(monitoring: () => MonitoringClient) {
       );
     } catch (error) {
       if (reading === now) reading = undefined;
-      throw error;
+      throw new HttpError(
+        502,
+        'monitoring_unreachable',
+        "Couldn't load incidents from the monitoring service. Try again.",
+        { cause: error },
+      );
     }
   };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { shownTarget } from '../../bot/shared/target-link.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
@@ -20,6 +21,7 @@ export function statusMonitor(listed: Monitor, days: StatusDays | undefined): St
     flapping: listed.flapping || undefined,
     waiting_for_first_ping: listed.waiting_for_first_ping || undefined,
     stale: listed.stale || undefined,
+    tags: listed.tags,
     last_checked_at: utcOf(listed.last_checked_at ?? ''),
     response_time_ms: listed.response_time_ms ?? undefined,
     target: shortened(shownTarget(listed.target), MAX_TEXT_LENGTH),
@@ -55,8 +57,8 @@ export function isUnchanged(
   const names = Object.keys({ ...before, ...now }) as Array<keyof StatusMonitor>;
   return names.every(
     (name) =>
-      before[name] === now[name] ||
       FIGURES.includes(name) ||
+      isDeepStrictEqual(before[name], now[name]) ||
       (name === 'last_checked_at' && !withChecks),
   );
 }

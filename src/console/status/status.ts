@@ -16,9 +16,10 @@ import { detailsOf } from './details.ts';
 import { createFacts, ShownHours } from './facts.ts';
 import { atomFeed, createIncidents } from './feed.ts';
 import { createStatusMaintenance, plannedFor } from './maintenance.ts';
-import { StatusPoller } from './poller.ts';
+import { StatusPoller, type StatusSnapshot } from './poller.ts';
 import { publicMonitor } from './report.ts';
 import { createStatusStreams } from './streams.ts';
+import { taggedPart } from './tagged.ts';
 import { createStatusWriter, tagOf } from './writer.ts';
 
 /** Limit per address on a public page. Behind a proxy, many people share one address. */
@@ -31,6 +32,7 @@ const BADGE_AGE_SECONDS = 30;
 const POLLS_TO_MAINTENANCE = 10;
 
 const MonitorPath = z.object({ id: z.string().min(1).max(500) });
+const TagQuery = z.object({ tag: z.string().min(1).max(40).toLowerCase().optional() });
 const BadgePath = z.object({ file: z.string().min(5).max(504).endsWith('.svg') });
 const DetailsQuery = z.object({
   hours: z.preprocess((text) => (text === undefined ? 24 : Number(text)), ShownHours),
@@ -65,6 +67,7 @@ export function addStatus(
   const poller = new StatusPoller({ ...options, monitoring, days, maintenance });
   const writer = createStatusWriter();
   const streams = createStatusStreams(poller, writer);
+  const snapshotOf = createTaggedSnapshots(poller);
   const facts = createFacts(monitoring);
   const incidents = createIncidents(monitoring);
   const emptySince = new Date().toISOString();
@@ -87,9 +90,11 @@ export function addStatus(
     return monitor;
   }
 
-  server.get('/status.json', guarded(guards.statusFetch), async (request, reply) => {
+  const ofTag = guarded(guards.statusFetch, { querystring: TagQuery });
+
+  server.get('/status.json', ofTag, async (request, reply) => {
     const viewer = admitted(request, reply);
-    const { json, tag } = await writer.report(await poller.current(), viewer);
+    const { json, tag } = await writer.report(await snapshotOf(request.query.tag), viewer);
     const content = { body: json, tag, type: JSON_TYPE, ...cached(viewer, 0) };
     return sendConditional(request, reply, content);
   });
@@ -116,10 +121,11 @@ export function addStatus(
     },
   );
 
-  server.get('/status/badge.svg', guarded(guards.statusFetch), async (request, reply) => {
+  server.get('/status/badge.svg', ofTag, async (request, reply) => {
     const viewer = admitted(request, reply);
-    const { overall } = await poller.current();
-    return sendBadge(request, reply, viewer, badge('status', overall));
+    const { tag = 'status' } = request.query;
+    const { overall } = await snapshotOf(request.query.tag);
+    return sendBadge(request, reply, viewer, badge(tag, overall));
   });
 
   server.get(
@@ -135,21 +141,17 @@ export function addStatus(
     },
   );
 
-  server.get('/status/feed.xml', guarded(guards.statusFetch), async (request, reply) => {
+  server.get('/status/feed.xml', ofTag, async (request, reply) => {
     const viewer = admitted(request, reply);
-    const found = await incidents(viewer).catch((cause: unknown) => {
-      throw new HttpError(
-        502,
-        'monitoring_unreachable',
-        "Couldn't load incidents from the monitoring service. Try again.",
-        { cause },
-      );
-    });
-    const { maintenance } = await poller.current();
+    const { tag } = request.query;
+    const { maintenance, monitors } = await snapshotOf(tag);
+    const ids = new Set(monitors.map(({ id }) => id));
+    const found = await incidents(viewer);
     const feed = atomFeed({
-      incidents: found,
+      incidents: tag === undefined ? found : found.filter(({ monitor }) => ids.has(monitor)),
       planned: plannedFor(viewer, maintenance)?.windows ?? [],
       origin: options.addressFor(request),
+      tag,
       emptySince,
       nowMs: Date.now(),
     });
@@ -163,6 +165,23 @@ export function addStatus(
       await poller.close();
       await client?.close();
     },
+  };
+}
+
+/**
+ * Creates a function that resolves to the current snapshot, limited to a tag: the same object for one poll, so that it is
+ * written once. It throws a 404 for a tag that no monitor has.
+ */
+function createTaggedSnapshots(poller: StatusPoller) {
+  const parts = new WeakMap<StatusSnapshot, Map<string, StatusSnapshot>>();
+  return async (tag: string | undefined): Promise<StatusSnapshot> => {
+    const snapshot = await poller.current();
+    if (tag === undefined) return snapshot;
+    const known = parts.get(snapshot) ?? new Map<string, StatusSnapshot>();
+    const part = known.get(tag) ?? taggedPart(snapshot, tag);
+    if (part.monitors.length === 0) throw notFound(`No monitor is tagged ${tag}.`);
+    parts.set(snapshot, known.set(tag, part));
+    return part;
   };
 }
 

@@ -1,5 +1,6 @@
+import { overallOf } from '../../shared/from-bot.ts';
 import type { StatusMonitor } from '../../status/api-types.ts';
-import { CONDITIONS, type Condition, conditionOf } from './text-format.ts';
+import { CONDITIONS, type Condition, conditionOf, conditionText } from './text-format.ts';
 
 export interface StatusFilter {
   text: string;
@@ -17,7 +18,8 @@ export function filtered(
   if (words.length === 0 && condition === undefined) return monitors;
   return monitors.filter((monitor) => {
     if (condition !== undefined && conditionOf(monitor) !== condition) return false;
-    const searched = `${monitor.name} ${monitor.target ?? ''}`.toLowerCase();
+    const { name, target = '', tags = [] } = monitor;
+    const searched = [name, target, ...tags].join(' ').toLowerCase();
     return words.every((word) => searched.includes(word));
   });
 }
@@ -31,4 +33,42 @@ export function conditionsOf(
     condition,
     count: found.filter((one) => one === condition).length,
   })).filter(({ count }) => count > 0);
+}
+
+/** Tags that the page shows at most, the worst ones. */
+const MAX_GROUPS = 40;
+
+/** The monitors with a tag, all together. */
+export interface TagGroup {
+  tag: string;
+  condition: Condition;
+  /** `2 of 4 up, 1 down, 1 paused` */
+  text: string;
+}
+
+/** Sums up the monitors of each tag, by name, so that groups keep their place. Pure. */
+export function groupsOf(monitors: readonly StatusMonitor[]): TagGroup[] {
+  const members = new Map<string, StatusMonitor[]>();
+  for (const monitor of monitors) {
+    for (const tag of monitor.tags ?? []) members.set(tag, [...(members.get(tag) ?? []), monitor]);
+  }
+  const groups = [...members].map(([tag, all]) => ({ tag, ...groupOf(all) }));
+  const rank = ({ condition }: TagGroup) => CONDITIONS.indexOf(condition);
+  return groups
+    .sort((a, b) => rank(a) - rank(b))
+    .slice(0, MAX_GROUPS)
+    .sort((a, b) => (a.tag < b.tag ? -1 : 1));
+}
+
+function groupOf(monitors: readonly StatusMonitor[]): Omit<TagGroup, 'tag'> {
+  const conditions = conditionsOf(monitors);
+  const up = conditions.find(({ condition }) => condition === 'up')?.count ?? 0;
+  const others = conditions.filter(({ condition }) => condition !== 'up');
+  const counts = others.map(
+    ({ condition, count }) => `${count} ${conditionText(condition).toLowerCase()}`,
+  );
+  return {
+    condition: (up === 0 && others[0]?.condition) || overallOf(monitors),
+    text: [`${up} of ${monitors.length} up`, ...counts].join(', '),
+  };
 }

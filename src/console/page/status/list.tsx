@@ -62,7 +62,7 @@ function Filters(props: {
         class="framed"
         value={text}
         placeholder="Find a monitor"
-        aria-label="Find a monitor by name or address"
+        aria-label="Find a monitor by name, address or tag"
         maxLength={200}
         onInput={({ currentTarget }) => onChange({ ...filter, text: currentTarget.value })}
       />

@@ -12,7 +12,7 @@ export function StatusRow({ monitor }: { monitor: StatusMonitor }) {
 }
 
 function rowOf(monitor: StatusMonitor) {
-  const { id, name, target, status_reason, days } = monitor;
+  const { id, name, target, tags, status_reason, days } = monitor;
   const condition = conditionOf(monitor);
   return (
     <li class={`row ${condition}${days ? '' : ' plain'}`} data-id={id}>
@@ -23,6 +23,16 @@ function rowOf(monitor: StatusMonitor) {
             <a href={addressOf(id)}>{name}</a>
           </h2>
           {target !== undefined && <p class="target minor clipped">{target}</p>}
+          {tags && (
+            <p class="tags flow">
+              <span class="unseen">Tags:</span>
+              {tags.map((tag) => (
+                <span class="pill" key={tag}>
+                  {tag}
+                </span>
+              ))}
+            </p>
+          )}
         </div>
         <p class="row-status">{statusText(monitor)}</p>
         <RowFacts monitor={monitor} />
@@ -38,7 +48,7 @@ function RowFacts({ monitor }: { monitor: StatusMonitor }) {
   const watched = typeof uptime === 'number' && days && watchedText(days);
   return (
     <p class="row-facts flow minor digits">
-      <Tags monitor={monitor} />
+      <Cautions monitor={monitor} />
       {watched && <span>{watched}</span>}
       {response_time_ms !== undefined && (
         <span class="figure">{formatMilliseconds(response_time_ms)}</span>
@@ -51,12 +61,12 @@ function RowFacts({ monitor }: { monitor: StatusMonitor }) {
   );
 }
 
-export function Tags({ monitor }: { monitor: StatusMonitor }) {
+export function Cautions({ monitor }: { monitor: StatusMonitor }) {
   return (
     <>
-      {monitor.flapping && <span class="tag pill">Flapping</span>}
-      {monitor.waiting_for_first_ping && <span class="tag pill">Waiting for first ping</span>}
-      {monitor.stale && <span class="tag pill">May be out of date</span>}
+      {monitor.flapping && <span class="caution pill">Flapping</span>}
+      {monitor.waiting_for_first_ping && <span class="caution pill">Waiting for first ping</span>}
+      {monitor.stale && <span class="caution pill">May be out of date</span>}
     </>
   );
 }

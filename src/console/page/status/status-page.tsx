@@ -1,6 +1,7 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { inWords } from '../../shared/from-bot.ts';
 import type { StatusReport } from '../../status/api-types.ts';
+import { taggedPart } from '../../status/tagged.ts';
 import { Connection } from '../shared/connection.tsx';
 import { CopyButton } from '../shared/copy-button.tsx';
 import { Mark } from '../shared/icons.tsx';
@@ -8,12 +9,13 @@ import { useLiveState } from '../shared/live-state.ts';
 import { TopBar } from '../shared/top-bar.tsx';
 import { useHash } from '../shared/use-hash.ts';
 import type { StatusClient } from './client.ts';
+import { TagGroups } from './groups.tsx';
 import { StatusIcon } from './icon.tsx';
 import { StatusList } from './list.tsx';
 import { Maintenance } from './maintenance.tsx';
 import { MonitorView } from './monitor/monitor-view.tsx';
 import { agoText, headlineOf } from './text-format.ts';
-import { monitorInAddress, useNowMs } from './use-status.ts';
+import { monitorInAddress, useNowMs, useTag } from './use-status.ts';
 
 export function StatusPage(props: {
   client: StatusClient;
@@ -21,17 +23,22 @@ export function StatusPage(props: {
   isForStrangers: boolean;
 }) {
   const { client, isForStrangers } = props;
-  const { connection, report } = useLiveState(client);
+  const { connection, report: whole } = useLiveState(client);
+  const [tag, setTag] = useTag();
+  const report = useMemo(
+    () => (whole && tag !== undefined ? taggedPart(whole, tag) : whole),
+    [whole, tag],
+  );
   const [opened] = useHash(monitorInAddress);
   const overview = useRef<HTMLDivElement>(null);
   useWayBack(overview, opened);
   const isStranger = report?.public ?? isForStrangers;
-  const monitor = report?.monitors.find(({ id }) => id === opened);
+  const monitor = whole?.monitors.find(({ id }) => id === opened);
   useEffect(() => {
-    const subject = opened === undefined ? report && headlineOf(report) : monitor?.name;
+    const subject = opened === undefined ? report && headlineOf(report, tag) : monitor?.name;
     const name = isStranger ? 'Status' : 'Status · Askwatch';
     document.title = subject ? `${subject} · Status` : name;
-  }, [report, opened, monitor]);
+  }, [report, tag, opened, monitor]);
   return (
     <>
       <TopBar here="/status" isForStrangers={isStranger}>
@@ -39,9 +46,13 @@ export function StatusPage(props: {
       </TopBar>
       <main class="status-page column">
         {!report && <p class="waiting">Loading…</p>}
-        {report && (
+        {whole && report && (
           <div ref={overview} hidden={opened !== undefined}>
-            <Overview report={report} live={connection === 'open'} />
+            <Overview
+              {...{ report, all: whole.monitors, tag }}
+              live={connection === 'open'}
+              onTag={setTag}
+            />
           </div>
         )}
         {report && opened !== undefined && (
@@ -52,20 +63,35 @@ export function StatusPage(props: {
   );
 }
 
-function Overview({ report, live }: { report: StatusReport; live: boolean }) {
+function Overview(props: {
+  /** Limited to the tag. */
+  report: StatusReport;
+  all: StatusReport['monitors'];
+  tag: string | undefined;
+  live: boolean;
+  onTag: (tag: string | undefined) => void;
+}) {
+  const { report, all, tag, live, onTag } = props;
+  const query = tag === undefined ? '' : `?tag=${encodeURIComponent(tag)}`;
   return (
     <>
-      <Headline report={report} live={live} />
+      <Headline report={report} tag={tag} live={live} />
       {report.maintenance && <Maintenance planned={report.maintenance} />}
-      {report.monitors.length === 0 ? (
-        <NoMonitors isPublic={report.public} />
-      ) : (
-        <StatusList monitors={report.monitors} />
+      <TagGroups monitors={all} chosen={tag} onChoose={onTag} />
+      {all.length === 0 && <NoMonitors isPublic={report.public} />}
+      {report.monitors.length > 0 && <StatusList monitors={report.monitors} />}
+      {all.length > 0 && report.monitors.length === 0 && (
+        <div class="none">
+          <p>{`No monitor is tagged ${tag}.`}</p>
+          <button type="button" class="link" onClick={() => onTag(undefined)}>
+            Show all
+          </button>
+        </div>
       )}
       <footer class="elsewhere flow">
-        <a href="/status.json">JSON</a>
-        <a href="/status/feed.xml">Incident feed</a>
-        <a href="/status/badge.svg">Badge</a>
+        <a href={`/status.json${query}`}>JSON</a>
+        <a href={`/status/feed.xml${query}`}>Incident feed</a>
+        <a href={`/status/badge.svg${query}`}>Badge</a>
       </footer>
     </>
   );
@@ -94,7 +120,8 @@ function useWayBack(
 }
 
 /** The state of all monitors in one sentence, with the time of the update. */
-function Headline({ report, live }: { report: StatusReport; live: boolean }) {
+function Headline(props: { report: StatusReport; tag: string | undefined; live: boolean }) {
+  const { report, tag, live } = props;
   const { overall, generated_at, notice, monitors } = report;
   const icon = monitors.length === 0 ? 'unknown' : overall;
   return (
@@ -103,7 +130,7 @@ function Headline({ report, live }: { report: StatusReport; live: boolean }) {
         <StatusIcon condition={icon} />
         <div>
           <h1 aria-live="polite" tabIndex={-1}>
-            {headlineOf(report)}
+            {headlineOf(report, tag)}
           </h1>
           <LastUpdate atMs={Date.parse(generated_at)} live={live && notice === undefined} />
         </div>

@@ -43,8 +43,12 @@ export function statusText(monitor: Pick<StatusMonitor, 'status'>): string {
   return ours ? conditionText(ours) : monitor.status;
 }
 
-/** Sums up all monitors that aren't paused: `All 12 monitors are up`, `2 of 14 are down`. Pure. */
-export function headlineOf({ overall, monitors }: StatusReport): string {
+/** `All 12 monitors are up`; of the monitors with a tag, `eu: 2 of 14 are down`. Pure. */
+export const headlineOf = (report: StatusReport, tag?: string) =>
+  tag === undefined ? inOneSentence(report) : `${tag}: ${inOneSentence(report)}`;
+
+/** Sums up all monitors that aren't paused. */
+function inOneSentence({ overall, monitors }: StatusReport): string {
   const checked = monitors.filter((monitor) => conditionOf(monitor) !== 'paused');
   const total = checked.length;
   if (monitors.length === 0) {

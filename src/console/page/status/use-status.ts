@@ -14,6 +14,22 @@ export function monitorInAddress(): string | undefined {
   }
 }
 
+/** The tag in the address, `?tag=eu`; choosing another one replaces the address. */
+export function useTag() {
+  const [tag, setTag] = useState(tagInAddress);
+  return [
+    tag,
+    (next: string | undefined) => {
+      const query = next === undefined ? '' : `?tag=${encodeURIComponent(next)}`;
+      history.replaceState(history.state, '', location.pathname + query + location.hash);
+      setTag(next);
+    },
+  ] as const;
+}
+
+const tagInAddress = () =>
+  new URLSearchParams(location.search).get('tag')?.trim().toLowerCase() || undefined;
+
 export function useNowMs(everyMs: number): number {
   const [nowMs, setNowMs] = useState(Date.now());
   useEffect(() => {

@@ -14,12 +14,13 @@ export function FactsPanel(props: { details: StatusDetails; monitor: StatusMonit
   const { details, monitor } = props;
   const nowMs = useNowMs(1_000);
   const { interval_seconds, certificate_ends_at, heartbeat, maintenance } = details;
-  const { last_checked_at, status_changed_at } = monitor;
+  const { last_checked_at, status_changed_at, tags } = monitor;
   return (
     <section class="panel framed" aria-label="Facts">
       <h2>Facts</h2>
       <dl class="facts">
         <Fact label="Type">{kindWords(monitor.check_type)}</Fact>
+        {tags && <Fact label="Tags">{tags.join(', ')}</Fact>}
         {interval_seconds !== undefined && !heartbeat && (
           <Fact label="Checked every">{inWords(interval_seconds * 1_000)}</Fact>
         )}

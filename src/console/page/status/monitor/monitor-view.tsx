@@ -5,7 +5,7 @@ import type { StatusClient } from '../client.ts';
 import { DayBars } from '../day-bars.tsx';
 import { DAYS } from '../days.ts';
 import { StatusIcon } from '../icon.tsx';
-import { Tags } from '../row.tsx';
+import { Cautions } from '../row.tsx';
 import { conditionOf, statusText, uptimeFigures } from '../text-format.ts';
 import { BadgeSnippet } from './badge-snippet.tsx';
 import { Incidents } from './incidents.tsx';
@@ -89,7 +89,7 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
         </h1>
         <p>
           <strong aria-live="polite">{statusText(monitor)}</strong>
-          <Tags monitor={monitor} />
+          <Cautions monitor={monitor} />
         </p>
         {target !== undefined && <p class="target minor">{target}</p>}
         {status_reason !== undefined && condition !== 'up' && <p class="reason">{status_reason}</p>}

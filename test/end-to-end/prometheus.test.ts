@@ -54,9 +54,12 @@ async function startWatched() {
   const down = await startWebTarget();
   await down.stop();
   const dataDir = await temporaryFolder();
+  const tags = ['eu', 'shop'];
+  const https = { name: 'Site', target: site.url, check_type: 'HTTP', tags };
+  const http = { name: 'Shop', target: down.url, check_type: 'HTTP', tags };
   const monitors = {
-    site: { name: 'Site', target: site.url, check_type: 'HTTP', config: { ignore_tls: true } },
-    shop: { name: 'Shop', target: down.url, check_type: 'HTTP', config: { confirm_down: 1 } },
+    site: { ...https, config: { ignore_tls: true } },
+    shop: { ...http, config: { confirm_down: 1 } },
   };
   const file = join(dataDir, 'monitors.yaml');
   await writeFile(file, JSON.stringify({ monitors }));
@@ -92,7 +95,7 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus', () => {
       const alerts = await prometheus.firing();
       return alerts.find(({ labels }) => labels.alertname === 'AskwatchMonitorDown');
     });
-    expect(alert.labels).toMatchObject({ name: 'Shop', type: 'HTTP', severity: 'critical' });
+    expect(alert.labels).toMatchObject({ name: 'Shop', tags: 'eu,shop', severity: 'critical' });
     expect(alert.annotations.summary).toBe('Shop is down');
     expect(await firing()).toEqual(['AskwatchMonitorDown']);
     await askwatch.stop();

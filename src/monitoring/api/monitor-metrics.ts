@@ -6,7 +6,8 @@ import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 /** As many as one process checks on time. Their text has a few megabytes. */
 const MAX_EXPORTED = 10_000;
 
-const MAX_LABEL_BYTES = 200;
+/** Enough for ten tags in ASCII. */
+const MAX_LABEL_BYTES = 500;
 
 interface MonitorGauge {
   name: string;
@@ -86,8 +87,8 @@ const headOf = ({ name, help }: Pick<MonitorGauge, 'name' | 'help'>) => [
   `# TYPE ${name} gauge`,
 ];
 
-const labelsOf = ({ id, definition: { name, check_type: type } }: WatchedMonitor) =>
-  Object.entries({ id, name, type })
+const labelsOf = ({ id, definition: { name, check_type: type, tags = [] } }: WatchedMonitor) =>
+  Object.entries({ id, name, type, tags: tags.join(',') })
     .map(([label, value]) => `${label}="${escapeLabel(withinBytes(value, MAX_LABEL_BYTES))}"`)
     .join(',');
 

@@ -34,7 +34,7 @@ async function checkedMonitor({ isUp }: { isUp: boolean }) {
   if (!isUp) await target.stop();
   await service.call('POST', `${MONITORS}/${id}/check`);
   const post = (action: string) => service.call('POST', `${MONITORS}/${id}/${action}`);
-  return { ...service, id, target, labels: `id="${id}",name="Shop",type="HTTP"`, post };
+  return { ...service, id, target, labels: `id="${id}",name="Shop",type="HTTP",tags=""`, post };
 }
 
 test.each([
@@ -66,6 +66,16 @@ test('has no value for a monitor in maintenance, so that no alert begins', async
   expect(seriesOf(text, 'monitor_response_seconds')).toHaveLength(1);
 });
 
+test('joins the tags of a monitor with commas', async () => {
+  const { create, call, metrics } = await startService();
+  const job = { name: 'x', check_type: 'HEARTBEAT', target: 'x', tags: ['shop', 'eu'] };
+  const { push_url = '' } = await create(job);
+  await call('POST', new URL(push_url).pathname, { key: null });
+  expect(seriesOf(await metrics(), 'monitor_up')).toEqual([
+    expect.stringContaining('type="HEARTBEAT",tags="eu,shop" 1'),
+  ]);
+});
+
 test('leaves out a paused monitor', async () => {
   const { post, metrics } = await checkedMonitor({ isUp: true });
   await post('pause');
@@ -89,7 +99,7 @@ test('shows response time, certificate and ping in seconds', async () => {
   await call('POST', new URL(job.push_url ?? '').pathname, { key: null });
   const [shop, backup] = await list();
   const text = await metrics();
-  const labels = `id="${id}",name="Shop",type="HTTP"`;
+  const labels = `id="${id}",name="Shop",type="HTTP",tags=""`;
   expect(seriesOf(text, 'monitor_response_seconds')).toEqual([
     `${labels} ${Number(shop?.response_time_ms) / 1000}`,
   ]);
@@ -97,7 +107,7 @@ test('shows response time, certificate and ping in seconds', async () => {
     `${labels} ${untilMs / 1000}`,
   ]);
   expect(seriesOf(text, 'monitor_last_heartbeat_seconds')).toEqual([
-    `id="${job.id}",name="Backup",type="HEARTBEAT" ${Date.parse(backup?.last_checked_at ?? '') / 1000}`,
+    `id="${job.id}",name="Backup",type="HEARTBEAT",tags="" ${Date.parse(backup?.last_checked_at ?? '') / 1000}`,
   ]);
 });
 
@@ -134,10 +144,10 @@ const write = (all: WatchedMonitor[], owns = (_id: string) => true) =>
   createMetricsWriter({ monitors: { all: () => all }, owns })();
 
 test('escapes backslashes, quotes and line ends of a name, and cuts a long one', async () => {
-  const text = await write([watched('a', 'C:\\new "shop"\nline'), watched('b', 'ä'.repeat(200))]);
+  const text = await write([watched('a', 'C:\\new "shop"\nline'), watched('b', '日'.repeat(200))]);
   expect(seriesOf(text, 'monitor_up')).toEqual([
-    String.raw`id="a",name="C:\\new \"shop\"\nline",type="HTTP" 1`,
-    `id="b",name="${'ä'.repeat(100)}",type="HTTP" 1`,
+    String.raw`id="a",name="C:\\new \"shop\"\nline",type="HTTP",tags="" 1`,
+    `id="b",name="${'日'.repeat(166)}",type="HTTP",tags="" 1`,
   ]);
 });
 

@@ -36,3 +36,4 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Node.js must be process 1, because that process gets the stop signal: no shell and no npm around it.
 ENTRYPOINT ["node", "/askwatch/dist/cli.js"]
+CMD ["start"]

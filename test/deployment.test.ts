@@ -56,6 +56,7 @@ test('The Dockerfile fits the program', () => {
   expect(port).toBe(readSettings({}).port);
   expect(said('HEALTHCHECK')[0]).toContain('/healthz');
   expect(JSON.parse(said('ENTRYPOINT')[0] ?? '')[0]).toBe('node');
+  expect(said('CMD')).toEqual(['["start"]']);
   expect(said('LABEL')[0]).toContain(`image.version="${version}"`);
 });
 

@@ -44,6 +44,6 @@ export async function openStore(
 export function assertStarted({ database, dataDir }: Pick<Settings, 'database' | 'dataDir'>): void {
   if (database || existsSync(dataDir)) return;
   throw new DataFolderError(
-    `There is no Askwatch here: ${dataDir} doesn't exist. Run this in the folder where Askwatch runs, or set DATA_DIR to its data folder. A new Askwatch creates it when it starts.`,
+    `There is no Askwatch data in ${dataDir}. Run this in the folder where Askwatch runs, or set DATA_DIR to its data folder. A new Askwatch creates it when it starts.`,
   );
 }

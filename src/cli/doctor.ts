@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { styleText } from 'node:util';
 import { BOT_LEASE, botHolders } from '../app/bot-holder.ts';
 import { createLog, createRedaction } from '../app/log.ts';
 import type { PlatformRegistration } from '../app/platforms/registration.ts';
@@ -8,6 +9,7 @@ import { readSettings, type Settings, SettingsError, secretsIn } from '../app/se
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import type { DatabaseFacts } from '../store/postgres/inspection.ts';
+import type { CommandRun, PrintedResult, ProgramInfo } from './command.ts';
 import { reachRunning } from './control-client.ts';
 import { checkConsole, checkProxies } from './doctor-console.ts';
 import {
@@ -30,38 +32,31 @@ import { checkGateway, checkListener, checkMonitoring } from './doctor-services.
 import { checkToolServers } from './doctor-tools.ts';
 import { plain, tableLines } from './table.ts';
 
-export interface ProgramInfo {
-  version: string;
-  engines: { node: string };
-}
-
 /** Time limit of one area; each request in it has a shorter one. */
 const AREA_LIMIT_MS = 30_000;
 
+const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+
 const CREDENTIALS = /(?<=:\/\/)[^/@\s]+@/g;
 
-/** Checks everything in parallel, and changes nothing. Returns the text to print and the number of problems. */
-export async function runDoctor(options: { json: boolean; program: ProgramInfo }): Promise<{
-  text: string;
-  problems: number;
-}> {
+/** Checks everything in parallel, and changes nothing. */
+export async function runDoctor(_: unknown, { program }: CommandRun): Promise<PrintedResult> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const clean = createCleaning(secretsIn(process.env));
-  const found = (await examine(options.program)).map(({ check, level, text }) => ({
+  const findings = (await examine(program)).map(({ check, level, text }) => ({
     check: clean(check),
     level,
     text: clean(text),
   }));
-  const count = (level: Finding['level']) => found.filter((one) => one.level === level).length;
+  const count = (level: Finding['level']) => findings.filter((one) => one.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  const text = options.json
-    ? JSON.stringify(
-        { version: options.program.version, problems, warnings, findings: found },
-        null,
-        2,
-      )
-    : [...lines(found), '', summary(problems, warnings)].join('\n');
-  return { text: `${text}\n`, problems };
+  const [heading = '', ...rows] = lines(findings);
+  return {
+    data: { version: program.version, problems, warnings, findings },
+    lines: [heading, ...rows, '', summary(problems, warnings)],
+    quietLines: rows.filter((_, at) => findings[at]?.level !== 'ok'),
+    code: problems > 0 ? 1 : 0,
+  };
 }
 
 /** Removes secrets and terminal control characters. */
@@ -72,7 +67,10 @@ function createCleaning(secrets: string[]): (text: string) => string {
 
 function lines(found: Finding[]): string[] {
   const rows = found.map(({ level, check, text }) => [level, check, text]);
-  return tableLines(['RESULT', 'CHECK', 'FOUND'], rows);
+  const table = tableLines(['RESULT', 'CHECK', 'FOUND'], rows);
+  return table.map((line) =>
+    line.replace(/^[a-z]+/, (level) => styleText(COLOURS[level as Finding['level']], level)),
+  );
 }
 
 function summary(problems: number, warnings: number): string {

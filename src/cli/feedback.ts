@@ -6,31 +6,38 @@ import { readToolServers, type Settings } from '../app/settings.ts';
 import { type ExportQuery, exportedLines } from '../bot/feedback/export.ts';
 import { createFeedback } from '../bot/feedback/feedback.ts';
 import { secretsOf } from '../clients/tool-server-values.ts';
+import { CommandLineError, type CommandRun, type ExitCode } from './command.ts';
 import { loadSettings, type RunningProgram, reachRunning } from './control-client.ts';
-import { CommandLineError, type FeedbackOptions, sinceMsIn } from './options.ts';
+import { sinceMsIn } from './options.ts';
 
-/** Runs `feedback export` and writes its lines; resolves to how many bytes those are. Throws a `CommandLineError` for what cannot be run. */
-export async function runFeedback(
-  [action, ...more]: string[],
+interface FeedbackOptions {
+  since?: string;
+  down?: boolean;
+  quiet?: boolean;
+}
+
+/** Writes rated answers as JSON lines. */
+export async function exportFeedback(
   options: FeedbackOptions,
-  { version, out, nowMs = Date.now() }: { version: string; out: Writable; nowMs?: number },
-): Promise<number> {
-  if (action !== 'export' || more.length > 0) {
-    throw new CommandLineError('feedback needs the subcommand export.');
-  }
-  const query = { sinceMs: sinceMsIn(options, nowMs), down: options.down };
+  { out, err, program: { version } }: CommandRun,
+): Promise<ExitCode> {
+  const query = { sinceMs: sinceMsIn(options.since, Date.now()), down: options.down };
   const settings = loadSettings();
   const running = await reachRunning(settings);
-  return running
+  const bytes = running
     ? await writeFromRunning(running, query, out)
     : await writeFromStore(settings, { query, out, version });
+  if (bytes === 0 && !options.quiet) err.write('No rated answers in that period.\n');
+  return 0;
 }
 
 async function writeFromRunning(running: RunningProgram, query: ExportQuery, out: Writable) {
   try {
     const answer = await running.send('GET', 'feedback', { query });
     if (answer) return await write(answer, out);
-    throw new Error('The running Askwatch is older than this command. Restart it first.');
+    throw new CommandLineError(
+      'The running Askwatch is older than this command. Restart it first.',
+    );
   } finally {
     await running.close();
   }

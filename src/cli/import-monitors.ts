@@ -8,11 +8,7 @@ import {
 import { readYaml } from '../monitoring/provisioning/yaml-file.ts';
 import { gatusMonitors, type Imported } from './import-gatus.ts';
 
-const SOURCES = ['gatus', 'file_sd'] as const;
-type ImportSource = (typeof SOURCES)[number];
-
-export const isImportSource = (name: string | undefined): name is ImportSource =>
-  SOURCES.includes(name as ImportSource);
+export type ImportSource = 'gatus' | 'file_sd';
 
 /** Unsupported settings become comments. Throws a `DefinitionsError` if the file can't be read. */
 export function importMonitors(from: ImportSource, file: SourceFile): string {

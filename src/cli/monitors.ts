@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { styleText } from 'node:util';
+import { parse } from 'yaml';
 import { createLog } from '../app/log.ts';
 import { assertStarted, openStore } from '../app/open-store.ts';
 import { platforms } from '../app/platforms.ts';
@@ -10,7 +12,7 @@ import { type Settings, secretVariables } from '../app/settings.ts';
 import { readMonitors } from '../monitoring/monitors/stored-monitor.ts';
 import type { FileMonitor } from '../monitoring/provisioning/definitions.ts';
 import { type ExistingMonitor, type Plan, planFor } from '../monitoring/provisioning/plan.ts';
-import { planLines, questionLines } from '../monitoring/provisioning/plan-lines.ts';
+import { planData, planLines, questionLines } from '../monitoring/provisioning/plan-lines.ts';
 import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
 import {
   confirmedRemovals,
@@ -19,73 +21,61 @@ import {
 } from '../monitoring/provisioning/provisioning.ts';
 import { readMonitorsFile } from '../monitoring/provisioning/read.ts';
 import { exportDefinitions } from '../monitoring/provisioning/write-definitions.ts';
+import {
+  CommandLineError,
+  type CommandRun,
+  type PrintedResult,
+  type PrintOptions,
+} from './command.ts';
 import { loadSettings, type RunningProgram, reachRunning } from './control-client.ts';
-import { importMonitors, isImportSource } from './import-monitors.ts';
-import { CommandLineError, type MonitorsOptions } from './options.ts';
+import { type ImportSource, importMonitors } from './import-monitors.ts';
+import { Progress } from './progress.ts';
 import { plain } from './table.ts';
 
 /** Time that `apply` waits for the running program. */
 const APPLY_LIMIT_MS = 10 * 60_000;
 
+/** Pause between two plans during the wait, because a plan of 10,000 monitors takes 2 seconds. */
+const PLAN_MS = 5_000;
+
 /** Largest file that is imported. */
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
-/** The printed lines, and the exit code: 0 nothing to do, 1 failed, 2 something to do or to confirm. */
-interface MonitorsResult {
-  lines: string[];
-  code: 0 | 1 | 2;
-}
-
-export async function runMonitors(
-  [action, file, ...more]: string[],
-  options: MonitorsOptions,
-  version: string,
-): Promise<MonitorsResult> {
-  if (more.length > 0) throw new CommandLineError(`monitors ${action} doesn't accept ${more[0]}.`);
-  if (options.from !== undefined && action !== 'import') {
-    throw new CommandLineError('--from works only with monitors import.');
-  }
-  if (options.yes && action !== 'apply')
-    throw new CommandLineError('--yes works only with monitors apply.');
-  try {
-    return await act(action, file, options, version);
-  } catch (error) {
-    if (!(error instanceof DefinitionsError)) throw error;
-    return {
-      lines: [...error.problems.map(problemLine).map(plain), 'Nothing was changed.'],
-      code: 1,
-    };
-  }
-}
-
-async function act(
-  action: string | undefined,
+export async function planMonitors(
   file: string | undefined,
-  options: MonitorsOptions,
-  version: string,
-): Promise<MonitorsResult> {
-  switch (action) {
-    case 'plan':
-      return await withMonitors(version, async (reached) => {
-        const plan = await planOf(reached, fileIn(reached.settings, file));
-        return { lines: planLines(plan).map(plain), code: isEmpty(plan) ? 0 : 2 };
-      });
-    case 'apply':
-      return await withMonitors(version, (reached) => apply(reached, file, options.yes ?? false));
-    case 'export':
-      if (file !== undefined) throw new CommandLineError(`monitors export doesn't accept ${file}.`);
-      return await withMonitors(version, async ({ standing }) => ({
-        lines: exportDefinitions(await standing())
-          .trimEnd()
-          .split('\n'),
-        code: 0,
-      }));
-    case 'import':
-      return await importFile(file, options.from);
-    default:
-      throw new CommandLineError('monitors needs a subcommand: plan, apply, export or import.');
-  }
+  _: unknown,
+  run: CommandRun,
+): Promise<PrintedResult> {
+  return await withMonitors(run, async (reached) => {
+    const { monitorsFile } = reached.settings;
+    const path = file ?? monitorsFile;
+    if (path === undefined) {
+      throw new CommandLineError(
+        'Missing file: askwatch monitors plan <file>, or set MONITORS_FILE.',
+      );
+    }
+    const plan = await planOf(reached, path);
+    return { data: planData(plan), lines: shownPlan(plan), code: isEmpty(plan) ? 0 : 2 };
+  });
 }
+
+/** `MONITORS_FILE` also accepts it as JSON. */
+export async function exportMonitors(_: unknown, run: CommandRun): Promise<PrintedResult> {
+  return await withMonitors(run, async ({ standing }) => {
+    const text = exportDefinitions(await standing());
+    return { data: parse(text), lines: text.trimEnd().split('\n') };
+  });
+}
+
+function shownPlan(plan: Plan): string[] {
+  return planLines(plan).map((line) =>
+    plain(line).replace(/^[-+~=](?= )/, (sign) => styleText(SIGN_COLOURS[sign] ?? 'reset', sign)),
+  );
+}
+
+const SIGN_COLOURS: Record<string, 'green' | 'yellow' | 'red'> = {
+  ...{ '+': 'green', '~': 'yellow', '=': 'yellow', '-': 'red' },
+};
 
 const isEmpty = ({ steps }: Plan) => steps.length === 0;
 
@@ -98,7 +88,10 @@ interface Reached {
 }
 
 /** Through the control socket of the running program, else in the data folder, or in the database. */
-async function withMonitors<T>(version: string, use: (reached: Reached) => Promise<T>): Promise<T> {
+async function withMonitors<T>(
+  { program: { version } }: CommandRun,
+  use: (reached: Reached) => Promise<T>,
+): Promise<T> {
   const settings = loadSettings();
   const running = await reachRunning(settings);
   if (running) {
@@ -138,13 +131,13 @@ function runningMonitors(running: RunningProgram): Omit<Reached, 'settings'> {
   return {
     async standing() {
       const answer = await running.send('GET', 'monitors');
-      if (!answer) throw new Error(OLDER);
+      if (!answer) throw new CommandLineError(OLDER);
       const lines = (await text(answer)).split('\n').filter((line) => line !== '');
       return lines.map((line) => JSON.parse(line) as ExistingMonitor);
     },
     async answer(answer) {
       const done = await running.ask('POST', 'monitors/file/answer', { body: { answer } });
-      if (!done) throw new Error(OLDER);
+      if (!done) throw new CommandLineError(OLDER);
     },
     async state() {
       const state = await running.ask<Partial<ProvisioningState>>('GET', 'monitors/file');
@@ -156,18 +149,14 @@ function runningMonitors(running: RunningProgram): Omit<Reached, 'settings'> {
 const OLDER =
   'The running Askwatch has no monitoring service, or is older than this command. Restart it with the role monitoring first.';
 
-function fileIn({ monitorsFile }: Settings, given: string | undefined): string {
-  const file = given ?? monitorsFile;
-  if (file !== undefined) return file;
-  throw new CommandLineError('Missing file: monitors plan <file>, or set MONITORS_FILE.');
-}
-
 async function planOf({ settings, standing }: Reached, file: string): Promise<Plan> {
   const wanted = await readMonitorsFile({
     path: file,
     taboo: secretVariables,
     allowPrivate: settings.allowPrivate,
     platforms: platforms.map(({ name }) => name),
+  }).catch((error) => {
+    throw withProblems(error);
   });
   const there = await standing();
   const isFollowed = settings.monitorsFile !== undefined && file === settings.monitorsFile;
@@ -185,79 +174,106 @@ function asIfFollowed(
   return wanted.map((one) => ({ ...one, file: files.get(one.key) ?? one.file }));
 }
 
+interface ApplyOptions extends PrintOptions {
+  yes?: boolean;
+}
+
+export async function applyMonitors(
+  file: string | undefined,
+  options: ApplyOptions,
+  run: CommandRun,
+): Promise<PrintedResult> {
+  return await withMonitors(run, (reached) => apply(reached, { file, ...options }, run));
+}
+
 async function apply(
   reached: Reached,
-  given: string | undefined,
-  yes: boolean,
-): Promise<MonitorsResult> {
-  const { monitorsFile } = reached.settings;
-  const file = given ?? monitorsFile;
-  if (file === undefined) {
-    throw new CommandLineError('Set MONITORS_FILE. monitors apply works only with that file.');
-  }
+  options: ApplyOptions & { file: string | undefined },
+  run: CommandRun,
+): Promise<PrintedResult> {
+  const { monitorsFile, database } = reached.settings;
+  const { file = monitorsFile ?? '<file>' } = options;
   if (monitorsFile === undefined || resolve(file) !== resolve(monitorsFile)) {
     throw new CommandLineError(
-      `monitors apply works only with the file in MONITORS_FILE${monitorsFile === undefined ? ', which is not set. Set it and restart Askwatch' : `: ${monitorsFile}`}. To see what another file would change, use monitors plan ${file}.`,
+      `askwatch monitors apply works only with the file in MONITORS_FILE, which is ${monitorsFile ?? 'not set'}. Set it and restart Askwatch. To see what another file would change, use askwatch monitors plan ${file}.`,
     );
   }
   const plan = await planOf(reached, monitorsFile);
-  const lines = planLines(plan).map(plain);
-  if (plan.question && !yes) return { lines, code: 2 };
+  const lines = shownPlan(plan);
+  const withState = (state: 'unconfirmed' | 'waiting' | 'applied') => ({
+    state,
+    ...planData(plan),
+  });
+  if (plan.question && !options.yes) return { data: withState('unconfirmed'), lines, code: 2 };
   if (plan.question) await reached.answer(plan.question.answer);
-  const said = lines.slice(0, lines.length - questionLines(plan).length);
-  if (isEmpty(plan)) return { lines: said, code: 0 };
+  const shown = lines.slice(0, lines.length - questionLines(plan).length);
+  const quietLines: string[] = [];
+  if (isEmpty(plan)) return { data: withState('applied'), lines: shown, quietLines };
   if (!reached.state) {
-    const when = reached.settings.database
+    const when = database
       ? 'The processes that use the database apply this within seconds; monitors plan shows what is left.'
       : 'Askwatch is not running. It applies this when it starts.';
-    return { lines: [...said, when], code: 0 };
+    return { data: withState('waiting'), lines: [...shown, when], quietLines };
   }
-  const failure = await waitUntilApplied(reached, monitorsFile);
-  return failure === undefined
-    ? { lines: [...said, 'Applied.'], code: 0 }
-    : { lines: [...said, plain(failure)], code: 1 };
+  const progress = new Progress('Applying', run, options);
+  try {
+    await waitUntilApplied(reached, { file: monitorsFile, count: plan.steps.length, progress });
+  } finally {
+    progress.clear();
+  }
+  return { data: withState('applied'), lines: [...shown, 'Applied.'], quietLines };
 }
 
-/** Waits until the running program has nothing left to do; returns the problem if there is one. */
-async function waitUntilApplied(reached: Reached, file: string): Promise<string | undefined> {
+/** Waits until the running program has nothing left to do. Throws the problem if there is one. */
+async function waitUntilApplied(
+  reached: Reached,
+  { file, count, progress }: { file: string; count: number; progress: Progress },
+): Promise<void> {
+  let plannedAtMs = performance.now();
   for (const endMs = performance.now() + APPLY_LIMIT_MS; performance.now() < endMs; ) {
     await pause(1_000);
     const state = await reached.state?.();
     if (state === undefined) {
-      return 'The running Askwatch was started without MONITORS_FILE. Set it there and restart Askwatch.';
+      throw new CommandLineError(
+        'The running Askwatch was started without MONITORS_FILE. Set it there and restart Askwatch.',
+      );
     }
+    if ('sentence' in state) throw new CommandLineError(plain(state.sentence));
+    const isApplied = state.state === 'applied';
+    if (!isApplied && performance.now() < plannedAtMs + PLAN_MS) continue;
+    plannedAtMs = performance.now();
     // The state may be about an earlier version of the file.
-    if (state.state === 'applied' && isEmpty(await planOf(reached, file))) return undefined;
-    if (state.state === 'broken' || state.state === 'failing') return state.sentence;
+    const { steps } = await planOf(reached, file);
+    if (isApplied && steps.length === 0) return;
+    progress.update(Math.max(0, count - steps.length), count, 'monitors');
   }
-  return "This is taking longer than ten minutes. Check Askwatch's log; monitors plan shows what is left.";
+  throw new CommandLineError(
+    "This is taking longer than ten minutes. Check Askwatch's log; monitors plan shows what is left.",
+  );
 }
 
-async function importFile(
-  file: string | undefined,
-  from: string | undefined,
-): Promise<MonitorsResult> {
-  if (!isImportSource(from)) {
-    throw new CommandLineError('--from must be gatus or file_sd.');
-  }
-  if (file === undefined)
-    throw new CommandLineError(`Missing file: monitors import --from ${from} <file>.`);
+export async function importFile(tool: ImportSource, file: string): Promise<PrintedResult> {
   let bytes: Buffer;
   try {
     bytes = await readFile(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return {
-      lines: [`Cannot read ${plain(file)} (${code}). Check the path.`],
-      code: 1,
-    };
+    throw new CommandLineError(`Cannot read ${plain(file)} (${code}). Check the path.`);
   }
   if (bytes.length > MAX_IMPORT_BYTES) {
-    return {
-      lines: [`${plain(file)} is larger than 20 MB. Split it into smaller files.`],
-      code: 1,
-    };
+    throw new CommandLineError(`${plain(file)} is larger than 20 MB. Split it into smaller files.`);
   }
-  const imported = importMonitors(from, { name: file, text: bytes.toString('utf8') });
-  return { lines: imported.trimEnd().split('\n'), code: 0 };
+  try {
+    const text = importMonitors(tool, { name: file, text: bytes.toString('utf8') });
+    return { data: parse(text), lines: text.trimEnd().split('\n') };
+  } catch (error) {
+    throw withProblems(error);
+  }
+}
+
+/** The problems of a file, each a line. */
+function withProblems(error: unknown): unknown {
+  if (!(error instanceof DefinitionsError)) return error;
+  const lines = error.problems.map(problemLine).map(plain);
+  return new CommandLineError([...lines, 'Nothing was changed.'].join('\n'));
 }

@@ -1,15 +1,14 @@
-import { PassThrough, Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { Writable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { draftsOf } from '../../evals/run/drafts.ts';
 import { exportedLines } from '../../src/bot/feedback/export.ts';
 import { createFeedback } from '../../src/bot/feedback/feedback.ts';
-import { runFeedback } from '../../src/cli/feedback.ts';
-import { CommandLineError, type FeedbackOptions } from '../../src/cli/options.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { openControl } from '../../src/http/control.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
+import { program, runCommand } from '../helpers/run-command.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const SECRET = 'xoxb-111111111111-of-our-own';
@@ -41,32 +40,25 @@ async function ratedFolder() {
   return { folder, open };
 }
 
-async function run(options: FeedbackOptions = {}, ...words: string[]) {
-  const out = new PassThrough();
-  const read = text(out);
-  const done = runFeedback(words.length > 0 ? words : ['export'], options, {
-    version: '0.0.0',
-    out,
-  });
-  const bytes = await done.finally(() => out.end());
-  const lines = (await read).split('\n').filter((line) => line !== '');
-  return { bytes, lines: lines.map((line) => JSON.parse(line)), text: await read };
+async function run(...words: string[]) {
+  const { code, out, err } = await runCommand('feedback', 'export', ...words);
+  const lines = out.split('\n').filter((line) => line !== '');
+  return { code, err, lines: lines.map((line) => JSON.parse(line)), text: out };
 }
 
 /** Ids of the lines, sorted because lines of one millisecond have no order. */
 const idsOf = ({ lines }: Awaited<ReturnType<typeof run>>) => lines.map(({ id }) => id).sort();
 
-test.each([
-  [[], {}, 'needs the subcommand export'],
-  [['fly'], {}, 'needs the subcommand export'],
-  [['export', 'more'], {}, 'needs the subcommand export'],
-  [['export'], { since: 'yesterday' }, 'or a date such as 2026-11-01'],
-  [['export'], { since: '2026-13-45' }, 'or a date such as 2026-11-01'],
-])('feedback %j %j is refused before anything is opened', async (words, options, said) => {
-  const done = runFeedback(words, options, { version: '0.0.0', out: new PassThrough() });
-  await expect(done).rejects.toBeInstanceOf(CommandLineError);
-  await expect(done).rejects.toThrow(said);
-});
+test.each(['yesterday', '2026-13-45'])(
+  '--since %s is refused before anything is opened',
+  async (since) => {
+    const { code, err } = await run('--since', since);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('or a date such as 2026-11-01'),
+    });
+  },
+);
 
 test('rated answers are read from the data folder where no program runs', async () => {
   await ratedFolder();
@@ -80,11 +72,13 @@ test('rated answers are read from the data folder where no program runs', async 
   expect(lines[0].question).toBe('is [secret] or [secret] right?');
   expect(lines[2]).not.toHaveProperty('question');
   expect(all).not.toMatch(/xoxb|looks-like-nothing|U1|C1/);
-  expect(idsOf(await run({ down: true }))).toEqual(['a', 'c']);
+  expect(idsOf(await run('--down'))).toEqual(['a', 'c']);
   const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
-  expect(await run({ since: tomorrow })).toMatchObject({ bytes: 0, lines: [] });
-  expect((await run({ since: '7d' })).lines).toHaveLength(3);
-  expect((await run({ since: '2026-01-01' })).lines).toHaveLength(3);
+  const none = { code: 0, lines: [], err: 'No rated answers in that period.\n' };
+  expect(await run('--since', tomorrow)).toMatchObject(none);
+  expect(await run('--since', tomorrow, '--quiet')).toMatchObject({ ...none, err: '' });
+  expect((await run('--since', '7d')).lines).toHaveLength(3);
+  expect((await run('--since', '2026-01-01')).lines).toHaveLength(3);
 });
 
 /** A program that runs on a folder, as far as the command line knows it. */
@@ -113,13 +107,17 @@ async function startRunning(
 test('the program that runs is asked, with the same words', async () => {
   await startRunning(await ratedFolder());
   expect(idsOf(await run())).toEqual(['a', 'b', 'c']);
-  expect(idsOf(await run({ down: true }))).toEqual(['a', 'c']);
-  expect((await run({ since: '2999-01-01' })).lines).toEqual([]);
+  expect(idsOf(await run('--down'))).toEqual(['a', 'c']);
+  expect((await run('--since', '2999-01-01')).lines).toEqual([]);
 });
 
 test('a program that knows nothing of feedback yet is to be restarted', async () => {
   await startRunning(await ratedFolder(), { isOld: true });
-  await expect(run()).rejects.toThrow('older than this command. Restart it first.');
+  const { code, err } = await run();
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: 'The running Askwatch is older than this command. Restart it first.\n',
+  });
 });
 
 test('whoever has read enough ends it quietly', async () => {
@@ -127,7 +125,7 @@ test('whoever has read enough ends it quietly', async () => {
   const out = new Writable({
     write: (_piece, _encoding, done) => done(Object.assign(new Error('gone'), { code: 'EPIPE' })),
   });
-  await expect(runFeedback(['export'], {}, { version: '0.0.0', out })).resolves.toBeGreaterThan(0);
+  await expect(runCommandLine(['feedback', 'export'], { program, out, err: out })).resolves.toBe(0);
 });
 
 test('what is exported becomes drafts of cases', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { runKeys } from '../../src/cli/keys.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { requestOf } from '../gateway/usage/books-contract.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
+import { runCommand } from '../helpers/run-command.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 describe.skipIf(!hasPostgres)('npx askwatch keys, where state is in a database', () => {
@@ -15,24 +15,25 @@ describe.skipIf(!hasPostgres)('npx askwatch keys, where state is in a database',
     onTestFinished(() => void vi.unstubAllEnvs());
     const store = await open();
     const running = await openKeys(store, 'gateway');
-    const [, key = ''] = await runKeys(['create'], { service: 'gateway', name: 'job' }, '0.0.0');
+    const keys = async (...words: string[]) => (await runCommand('keys', ...words)).out;
+    const create = (service: string, name: string) =>
+      keys('create', '--service', service, '--name', name, '--quiet');
+    const key = (await create('gateway', 'job')).trim();
     await eventually(() => running.verify(key)?.name === 'job');
     const id = key.slice(4, 12);
-    await runKeys(['limit', id], { 'tokens-per-day': '5' }, '0.0.0');
+    await keys('limit', id, '--tokens-per-day', '5');
     await eventually(() => running.verify(key)?.limits?.tokensPerDay === 5);
 
     const books = store.usage?.({ unixMs: Date.now, steadyMs: () => performance.now() });
     books?.addRequest(requestOf(id, 77));
     await eventually(async () => (await books?.summary({}))?.length === 1);
-    const used = await runKeys(['usage', id], {}, '0.0.0');
-    expect(used.join('\n')).toMatch(/ job +one +1 .* 77 /);
-    expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ job .* 77/);
+    expect(await keys('usage', id)).toMatch(/ job +one +1 .* 77 /);
+    expect(await keys('list')).toMatch(/ job .* 77/);
 
-    const reader = { service: 'monitoring', name: 'reader' };
-    await runKeys(['create'], reader, '0.0.0');
-    expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ reader .* read-only/);
+    await create('monitoring', 'reader');
+    expect(await keys('list')).toMatch(/ reader .* read-only/);
 
-    await runKeys(['revoke', id], {}, '0.0.0');
+    await keys('revoke', id);
     await eventually(() => running.verify(key) === undefined);
     await books?.close();
   });

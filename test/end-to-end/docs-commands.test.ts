@@ -58,7 +58,7 @@ const FILES = {
 
 /** Sessions that need another world than this test has, by page and command, with the place that tries them. */
 const ELSEWHERE = new Map([
-  [/npm |npx askwatch start|ASKWATCH_ROLES| PORT=/, 'programs that start: test/end-to-end'],
+  [/npm |askwatch start|ASKWATCH_ROLES| PORT=/, 'programs that start: test/end-to-end'],
   [/move-state/, 'needs PostgreSQL: test/cli/move-state.slow.test.ts'],
   [
     /monitors apply|troubleshooting.md npx askwatch monitors plan/,

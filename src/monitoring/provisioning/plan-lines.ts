@@ -43,17 +43,53 @@ function shown(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-export function summaryOf({ steps, unchanged }: Plan): string {
+function countsOf({ steps, unchanged }: Plan) {
   const count = (isMeant: (step: PlanStep) => boolean) => steps.filter(isMeant).length;
   const isAdoption = (step: PlanStep) => step.kind === 'change' && step.isAdopted;
-  return [
-    `${count(({ kind }) => kind === 'create')} to create`,
-    `${count((step) => step.kind === 'change' && !step.isAdopted)} to change`,
-    `${count(isAdoption)} to take over`,
-    `${count(({ kind }) => kind === 'pause')} to pause`,
-    `${count(({ kind }) => kind === 'remove')} to remove`,
-    `${unchanged} unchanged`,
-  ].join(', ');
+  return {
+    create: count(({ kind }) => kind === 'create'),
+    change: count((step) => step.kind === 'change' && !step.isAdopted),
+    takeOver: count(isAdoption),
+    pause: count(({ kind }) => kind === 'pause'),
+    remove: count(({ kind }) => kind === 'remove'),
+    unchanged,
+  };
+}
+
+export function summaryOf(plan: Plan): string {
+  const { unchanged, ...todo } = countsOf(plan);
+  const parts = Object.entries(todo).map(
+    ([action, count]) => `${count} to ${action === 'takeOver' ? 'take over' : action}`,
+  );
+  return [...parts, `${unchanged} unchanged`].join(', ');
+}
+
+/** The plan as JSON, without secrets. */
+export function planData(plan: Plan) {
+  const { question } = plan;
+  return {
+    ...countsOf(plan),
+    steps: plan.steps.map(stepData),
+    ...(question && { toConfirm: { leaving: question.leaving, of: question.of } }),
+  };
+}
+
+function stepData(step: PlanStep) {
+  const { id, key } = step;
+  switch (step.kind) {
+    case 'create': {
+      const { definition } = step.declared;
+      const { name, check_type: checkType } = definition;
+      return { action: 'create', key, id, name, checkType, target: shownTarget(definition) };
+    }
+    case 'change': {
+      const { changes, isAdopted, resumes, declared } = step;
+      const action = isAdopted ? 'takeOver' : 'change';
+      return { action, key, id, name: declared.definition.name, resumes, changes };
+    }
+    default:
+      return { action: step.kind, key, id, name: step.name };
+  }
 }
 
 /** Asks for the confirmation that a plan needs; empty if it needs none. */

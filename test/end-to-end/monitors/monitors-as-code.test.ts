@@ -121,13 +121,15 @@ test('the command line plans, applies, exports and imports, beside a program tha
   const first = await cli('plan');
   expect(first).toMatchObject({ code: 2 });
   expect(first.output).toContain('+ a: create HTTP http://127.0.0.1:9/a');
+  const asJson = await cli('plan', '--json');
+  expect([asJson.code, JSON.parse(asJson.output)]).toMatchObject([2, { create: 5, unchanged: 0 }]);
   expect(await cli('apply')).toMatchObject({
     code: 0,
     output: expect.stringContaining('It applies this when it starts'),
   });
 
   const askwatch = await start();
-  expect(await cli('apply')).toMatchObject({ code: 0 });
+  expect(JSON.parse((await cli('apply', '--json')).output)).toMatchObject({ state: 'applied' });
   expect(await list(askwatch)).toHaveLength(5);
   expect(await cli('plan')).toMatchObject({
     code: 0,
@@ -155,7 +157,7 @@ test('the command line plans, applies, exports and imports, beside a program tha
   expect(await cli('apply', '--yes')).toMatchObject({ code: 0 });
   expect((await list(askwatch)).filter(({ status }) => status === 'PAUSED')).toHaveLength(4);
   expect((await cli('apply', join(dataDir, 'other.yaml'))).output).toContain(
-    'only with the file in MONITORS_FILE',
+    'works only with the file in MONITORS_FILE',
   );
 
   const exported = await cli('export');
@@ -171,7 +173,7 @@ test('the command line plans, applies, exports and imports, beside a program tha
     gatus,
     'endpoints: [{name: front, url: "https://front.example", conditions: ["[STATUS] == 200"]}]',
   );
-  const imported = await cli('import', '--from', 'gatus', gatus);
+  const imported = await cli('import', 'gatus', gatus);
   expect(imported).toMatchObject({ code: 0 });
   await writeFile(join(dataDir, 'imported.yaml'), imported.output);
   expect((await cli('plan', join(dataDir, 'imported.yaml'))).output).toContain(

@@ -84,7 +84,7 @@ describe('the npm package', () => {
     const service = await startWatchedHours();
     const askwatch = await startAskwatch({
       dataDir: folder,
-      command: [join(folder, 'node_modules/.bin/askwatch')],
+      command: [join(folder, 'node_modules/.bin/askwatch'), 'start'],
       env: {
         ...{ ...discordEnv(discord), DATA_DIR: '' },
         ...{ MONITORING_BASE_URL: service.url, MONITORING_API_KEY: service.key },

@@ -64,6 +64,8 @@ export async function buildImage(atEnd: AtEnd): Promise<Image> {
       user = text;
     } else if (name === 'ENTRYPOINT') {
       entrypoint = JSON.parse(text);
+    } else if (name === 'CMD') {
+      entrypoint.push(...JSON.parse(text));
     } else if (name === 'HEALTHCHECK') {
       healthcheck = JSON.parse(text.slice(text.indexOf('[')));
     } else if (!['ARG', 'LABEL', 'VOLUME', 'EXPOSE'].includes(name)) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ExistingMonitor, planFor } from '../../../src/monitoring/provisioning/plan.ts';
-import { planLines } from '../../../src/monitoring/provisioning/plan-lines.ts';
+import { planData, planLines } from '../../../src/monitoring/provisioning/plan-lines.ts';
 import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
 
 const NOW = 1_800_000_000_000;
@@ -81,10 +81,33 @@ describe('a plan', () => {
       '',
       '1 to create, 2 to change, 0 to take over, 0 to pause, 0 to remove, 0 unchanged',
     ]);
-    const onlySecret = planLines(await planTo(text('sesame'), standing));
+    const plan = await planTo(text('sesame'), standing);
+    const onlySecret = planLines(plan);
     expect(onlySecret.slice(0, 2)).toEqual([
       '~ a: change',
       '    config.headers.Authorization: secret changed',
+    ]);
+    expect(JSON.stringify(planData(plan))).not.toMatch(/swordfish|sesame/);
+  });
+
+  test('has counts, steps and what to confirm as JSON', async () => {
+    const standing = await standingAfter(
+      fileOf(...['a', 'b', 'c', 'd', 'e'].map((key) => site(key))),
+    );
+    const plan = await planTo(fileOf(site('a', ', name: A'), site('new')), standing);
+    const id = expect.stringMatching(/^mon_/);
+    expect(planData(plan)).toMatchObject({
+      ...{ create: 1, change: 1, takeOver: 0, pause: 4, remove: 0, unchanged: 0 },
+      toConfirm: { leaving: 4, of: 5 },
+    });
+    const target = 'https://x.example/new';
+    expect(planData(plan).steps.slice(0, 3)).toEqual([
+      {
+        ...{ action: 'change', key: 'a', id, name: 'A', resumes: false },
+        changes: [{ field: 'name', before: 'a', after: 'A' }],
+      },
+      { action: 'create', key: 'new', id, name: 'new', checkType: 'HTTP', target },
+      { action: 'pause', key: 'b', id, name: 'b' },
     ]);
   });
 

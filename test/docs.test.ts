@@ -118,6 +118,7 @@ test('The page on the command line names every command and option', () => {
     ...command.options.map(({ long }) => long ?? ''),
     ...command.commands
       .map((one) => [one, `${path}${one.name()}`] as const)
+      .filter(([, name]) => name !== 'complete')
       .flatMap(([one, name]) => [
         ...(one.commands.length > 0 ? [] : [name]),
         ...namesOf(one, `${name} `),

@@ -68,6 +68,24 @@ export function createCommands(run: CommandRun): AskwatchCommand {
     .option('--check', 'only compare both sides')
     .example('DATABASE_URL=postgres://askwatch:password@127.0.0.1/askwatch askwatch move-state')
     .prints(async () => (await import('./move-state.ts')).runMoveState);
+  root
+    .command('completion')
+    .description('Print a script that completes commands and options')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .example('askwatch completion bash > ~/.local/share/bash-completion/completions/askwatch')
+    .runs(async () => {
+      const { SCRIPTS } = await import('./completion.ts');
+      return async (shell: keyof typeof SCRIPTS) => void run.out.write(SCRIPTS[shell]);
+    });
+  root
+    .command('complete', { hidden: true })
+    .argument('[words...]')
+    .runs(async () => {
+      const { completionsFor } = await import('./completion.ts');
+      return async (words) => {
+        for (const line of completionsFor(root, words)) run.out.write(`${line}\n`);
+      };
+    });
   return root;
 }
 

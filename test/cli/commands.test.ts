@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { createCommands } from '../../src/cli/commands.ts';
+import { completionsFor } from '../../src/cli/completion.ts';
 import { program, runCommand } from '../helpers/run-command.ts';
 
 const root = createCommands({ program, out: new PassThrough(), err: new PassThrough() });
@@ -11,7 +12,7 @@ const leaves = (command: Command, path: string[] = []): string[][] =>
     ? [path]
     : command.commands.flatMap((one) => leaves(one, [...path, one.name()]));
 
-const paths = leaves(root);
+const paths = leaves(root).filter(([name]) => name !== 'complete');
 
 test.each([
   ['montors', "Unknown command 'montors'. Did you mean 'monitors'? See askwatch --help."],
@@ -56,4 +57,23 @@ describe('help', () => {
 
 test('prints the version alone', async () => {
   expect(await runCommand('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' });
+});
+
+test.each([
+  ['', ['start', 'doctor', 'keys', 'monitors', 'feedback', 'move-state', 'completion', 'help']],
+  ['mo', ['monitors', 'move-state']],
+  ['keys ', ['create', 'list', 'limit', 'usage', 'revoke', 'help']],
+  ['keys list --s', ['--service']],
+  ['keys list --service ', ['gateway', 'monitoring']],
+  ['keys list --service gateway --', ['--service', '--json', '--quiet', '--help']],
+  ['keys create --name ', []],
+  ['keys create --name keys --ser', ['--service']],
+  ['completion z', ['zsh']],
+  ['monitors plan ', [':file']],
+  ['monitors import gatus ', [':file']],
+  ['monitors import file', ['file_sd']],
+  ['start ', []],
+])('completes askwatch %j', (line, words) => {
+  const completions = completionsFor(root, line.split(' '));
+  expect(completions.map((one) => one.split('\t')[0])).toEqual(words);
 });

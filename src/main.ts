@@ -437,13 +437,14 @@ async function createPlatforms(
   { settings, log, end, supervisor }: ProgramRun,
   { store, isHeld }: { store: Store; isHeld(): boolean },
 ): Promise<ConnectingPlatforms> {
+  const { allowPrivate } = settings;
   const collection = store.collection(platformLimitsCollection);
   const made: SupervisedPlatform[] = [];
   const allLimits: PlatformLimits[] = [];
   for (const [platform, configured] of settings.platforms) {
     const limits = await openPlatformLimits({ platform, collection, log });
     const one = await supervisor.supervise(
-      (onFatal) => configured.create({ store, isHeld, limits, log, onFatal }),
+      (onFatal) => configured.create({ store, isHeld, limits, allowPrivate, log, onFatal }),
       (error) => void end(error),
     );
     allLimits.push(limits);

@@ -39,6 +39,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   mcp: ['bot', 'clients', 'http', 'contracts', 'zod', '@modelcontextprotocol/server', 'pino'],
   slack: ['bot', 'contracts', '@slack/bolt', 'pino'],
   discord: ['bot', 'discord.js', '@resvg/resvg-js', 'pino'],
+  // http has the guard over private addresses.
+  webhook: ['bot', 'contracts', 'http'],
   // zod validates the page's request bodies.
   console: ['bot', 'http', 'clients', 'contracts', 'zod', 'pino'],
   // The browser's code: its own libraries, and types of the API that it shares with the server.

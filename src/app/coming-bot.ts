@@ -24,6 +24,7 @@ export function comingBot(
       of: async (...of) => (await coming).shownAnswers.of(...of),
       add: async (...of) => (await coming).shownAnswers.add(...of),
     },
+    webhookAddress: async (...of) => (await coming).webhookAddress(...of),
     retryClosed: async (...of) => (await coming).retryClosed(...of),
     keptChannels: async (...of) => (await coming).keptChannels(...of),
     forget: async (...of) => (await coming).forget(...of),

@@ -169,6 +169,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
     openForm,
     homes: createHomes({ ...services, places, alerts: () => state.current()?.alerts, openForm }),
     ...forgetting,
+    webhookAddress: async () => undefined,
     retryClosed: createRetryClosed(changing),
     shownAnswers,
     suggest: createSuggest(core),

@@ -34,6 +34,8 @@ export interface Bot {
   forgetAll(gone: GoneChannels): Promise<void>;
   /** Channels with data, for platforms that can find out which of them are gone. */
   keptChannels(platform: string): Promise<string[]>;
+  /** The address of a webhook that a channel registered. `undefined` if it was removed. */
+  webhookAddress(channel: string): Promise<string | undefined>;
   /** Sends the alerts that wait for closed channels which may be open again. */
   retryClosed(platform: string, mayBeOpen: (channel: string) => boolean): Promise<void>;
   /** Conversations of answers that are shown outside of a thread. */

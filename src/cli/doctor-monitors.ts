@@ -1,4 +1,4 @@
-import { platforms } from '../app/platforms.ts';
+import { namedPlatforms } from '../app/platforms.ts';
 import { type Settings, secretVariables } from '../app/settings.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
@@ -21,7 +21,7 @@ export async function checkMonitorsFile(settings: Settings, program?: URL): Prom
       ...{ path: monitorsFile, program },
       taboo: secretVariables,
       allowPrivate,
-      platforms: platforms.map(({ name }) => name),
+      platforms: namedPlatforms,
     });
     const read = ok(CHECK, `declares ${counted(monitors.length, 'monitor')}`);
     return [read, ...(await whatTheProgramSays(settings))];

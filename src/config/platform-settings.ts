@@ -10,6 +10,11 @@ export interface PlatformSettings<
   readonly title: string;
   /** A channel as in `ALERT_CHANNELS`; a group or person as in `WHO_MAY_ADD`, if the platform has any. */
   readonly examples: { readonly channel: string; readonly person?: string };
+  /**
+   * Turns a channel of `ALERT_CHANNELS` that is a secret into the id that places have, or returns `undefined` if it is
+   * malformed. `problems` and `configure` get the secret.
+   */
+  channelId?(text: string): string | undefined;
   /** Settings in the order of docs/settings.md; the first one switches the platform on. */
   readonly variables: Variables;
   /** Rules between settings. */

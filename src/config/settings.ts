@@ -75,8 +75,9 @@ const alertVariables = (known: readonly PlatformSettings[]) => ({
   alertPlaces: {
     name: 'ALERT_CHANNELS',
     about:
-      'channels that get every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
+      'channels that get every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`; to another program `webhook:https://example.com/hook`, see docs/alerts-elsewhere.md',
     shown: '',
+    secretsIn: (value: string) => value.match(/https?:\/\/[^\s,]+/g) ?? [],
     schema: places(known),
   },
   alertPollMs: {
@@ -367,6 +368,7 @@ export function readSettings<Configured>(
     monitoring: elsewhere(monitoring),
     bot: {
       ...bot,
+      alertPlaces: bot.alertPlaces.map((place) => placeOf(place, known)),
       alertPollMs: bot.alertPollMs ?? (monitoring.baseUrl ? 15_000 : 5_000),
       // Without a database no other process shows the pages of this one's console.
       pagesUrl: program.roles.has('console') || databaseUrl ? program.publicUrl : undefined,
@@ -456,6 +458,12 @@ function namedPlaces(
   return { channels: idsOf(alertPlaces), people: idsOf(people) };
 }
 
+/** The place as everything but its platform knows it. */
+function placeOf(place: Place, known: readonly PlatformSettings[]): Place {
+  const platform = known.find(({ name }) => name === place.platform);
+  return { ...place, channel: platform?.channelId?.(place.channel) ?? place.channel };
+}
+
 function elsewhere({ baseUrl, apiKey }: ServiceSettings) {
   return baseUrl && apiKey ? { baseUrl, apiKey } : undefined;
 }
@@ -475,9 +483,12 @@ export function secretsIn(
   env: NodeJS.ProcessEnv,
   variables: ReturnType<typeof variablesOf>,
 ): string[] {
-  return variables.flatMap(({ name, secret }) => {
+  return variables.flatMap(({ name, secret, secretsIn }) => {
     const value = env[name]?.trim();
-    return secret && value ? [value, ...[value, ...value.split(',')].flatMap(passwordIn)] : [];
+    const parts = value && secretsIn ? secretsIn(value) : [];
+    return secret && value
+      ? [value, ...[value, ...value.split(',')].flatMap(passwordIn)]
+      : [...parts, ...parts.flatMap(passwordIn)];
   });
 }
 

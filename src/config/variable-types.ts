@@ -17,6 +17,8 @@ export interface Variable<T = unknown> {
   /** The default as a person reads it; empty when there is none. */
   shown: string;
   secret?: true;
+  /** Secrets in a value that isn't one as a whole. */
+  secretsIn?(value: string): string[];
   schema: z.ZodType<T, string | undefined>;
 }
 
@@ -129,6 +131,7 @@ export const trueOrFalse = z
 type KnownPlatforms = ReadonlyArray<{
   name: string;
   examples: { channel: string; person?: string };
+  channelId?(text: string): string | undefined;
 }>;
 
 export const places = (platforms: KnownPlatforms) =>
@@ -136,13 +139,25 @@ export const places = (platforms: KnownPlatforms) =>
     .transform((items, context): Place[] =>
       items.flatMap((item) => {
         const place = parsePlace(item);
-        if (place && platforms.some(({ name }) => name === place.platform)) return [place];
+        const platform = platforms.find(({ name }) => name === place?.platform);
+        const isRead = platform?.channelId?.(place?.channel ?? '') !== undefined;
+        if (place && platform && (isRead || !platform.channelId)) return [place];
         const looks = platforms.map(({ examples }) => examples.channel);
-        context.addIssue(`'${item}' must look like ${listed(looks)}`);
+        const isCut = !place && items.some(isAddress);
+        context.addIssue(
+          isCut
+            ? 'write a comma in an address as %2C, because commas separate channels'
+            : `'${withoutPath(item)}' must look like ${listed(looks)}`,
+        );
         return [];
       }),
     )
     .prefault('');
+
+const isAddress = (item: string) => item.includes('://');
+
+/** The rest of an address may be a secret. */
+const withoutPath = (item: string) => item.replace(/:\/\/(?:[^/?#]*@)?([^/?#]*).*/, '://$1/…');
 
 /** `a, b or c`. */
 const listed = (words: readonly string[]) =>

@@ -21,7 +21,14 @@ test.each(SETUPS)(
     onTestFinished(() => store.close());
     for (const [platform, { routes = [], create }] of readSettings(env).platforms) {
       const limits = await openPlatformLimits({ platform, log });
-      const made = await create({ store, isHeld: () => false, limits, log, onFatal() {} });
+      const made = await create({
+        store,
+        isHeld: () => false,
+        limits,
+        log,
+        allowPrivate: [],
+        onFatal() {},
+      });
       const has = (made.routes ?? []).map(({ method, path }) => `${method} ${path}`);
       expect(has.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
       await made.stop();

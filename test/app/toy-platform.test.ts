@@ -94,7 +94,7 @@ test('A row of the table adds a platform: it starts, asks, lists monitors, and r
     throw error;
   };
   const limits = await openPlatformLimits({ platform: 'toy', log });
-  const program = { store, isHeld: () => true, limits, log, onFatal };
+  const program = { store, isHeld: () => true, limits, allowPrivate: [], log, onFatal };
   const running = await createPlatformSupervisor({ log }).supervise(
     async () => settings.platforms.get('toy')?.create(program) ?? fail(),
     onFatal,

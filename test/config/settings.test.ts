@@ -51,6 +51,28 @@ describe('settings', () => {
     expect(problemsOf({ ALERTMANAGER_URL: ',' })).toMatch(/^ALERTMANAGER_URL: /);
   });
 
+  test('know a webhook by its host and a hash, and keep its address secret', () => {
+    const address = 'https://hooks.example.com/services/hunter2';
+    const settings = readSettings({ ALERT_CHANNELS: `slack:C1,webhook:${address}` });
+    expect(settings.bot.alertPlaces).toEqual([
+      { platform: 'slack', channel: 'C1' },
+      { platform: 'webhook', channel: expect.stringMatching(/^hooks\.example\.com\/[\da-f]{12}$/) },
+    ]);
+    expect(settings.secrets).toEqual([address]);
+    expect(problemsOf({ WEBHOOK_SECRET: 'short' })).toMatch(/^WEBHOOK_SECRET: .*openssl rand/);
+  });
+
+  test.each([
+    ['webhook:https://h.example/hook?to=a,s3cret', /write a comma in an address as %2C/],
+    ['webhook:ftp://h.example/s3cret', /'webhook:ftp:\/\/h\.example\/…' must look like slack:/],
+    ['webhok:https://user:pw@h.example/s3cret', /'webhok:https:\/\/h\.example\/…' must look like/],
+    ['webhook:https://ntfy.sh/', /^ALERT_CHANNELS: Add the topic/],
+  ])('explain what is wrong with the address in %s without its secrets', (places, problem) => {
+    const found = problemsOf({ ALERT_CHANNELS: places });
+    expect(found).toMatch(problem);
+    expect(found).not.toMatch(/s3cret|pw@/);
+  });
+
   test('let a file declare monitors only where the service runs that has them', () => {
     expect(readSettings({ MONITORS_FILE: 'm.yaml' }).monitorsFile).toBe('m.yaml');
     const elsewhere = {

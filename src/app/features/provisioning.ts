@@ -1,6 +1,6 @@
 import { openProvisioning } from '../../monitoring/provisioning/open-provisioning.ts';
 import { listExisting, type Provisioning } from '../../monitoring/provisioning/provisioning.ts';
-import { platforms } from '../platforms.ts';
+import { namedPlatforms } from '../platforms.ts';
 import type { ProgramFeature } from '../program.ts';
 import { secretVariables } from '../settings.ts';
 
@@ -10,7 +10,7 @@ export const provisioning: ProgramFeature = {
   open({ settings: { monitorsFile: path }, runs, monitors }) {
     if (!runs('monitoring')) return {};
     let opened: Provisioning | undefined;
-    const file = { taboo: secretVariables, platforms: platforms.map(({ name }) => name) };
+    const file = { taboo: secretVariables, platforms: namedPlatforms };
     return {
       openFiles:
         path === undefined

@@ -34,6 +34,8 @@ export interface PlatformProgram {
   /** True while this process holds the bot. Call it right before each request that shows something. */
   isHeld(): boolean;
   limits: PlatformLimits;
+  /** Private networks that addresses from chat may be in. */
+  allowPrivate: readonly string[];
   log: Logger;
   onFatal(error: Error): void;
 }

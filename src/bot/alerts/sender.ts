@@ -45,6 +45,7 @@ import type { Messenger } from '../shared/messenger.ts';
 import { type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { isDown } from '../shared/status.ts';
 import { alertCard, lineCard } from './alert-card.ts';
+import { alertData } from './alert-data.ts';
 
 /** Bounded because the clock may be changed during the pause. */
 const MAX_HELD_PAUSE_MS = 60_000;
@@ -310,7 +311,8 @@ class DeliverySender {
     const { posted } = work.delivery;
     this.#assertHeld();
     try {
-      const card = lineCard(work.alert, line);
+      const data = alertData(work.alert, this.#current()?.alerts);
+      const card = { ...lineCard(work.alert, line), alert: data };
       await platform.announce({ channel, posted, card, mention: line.mention, id, attempted });
     } catch (error) {
       this.#options.log.warn({ err: error, channel }, 'could not post a line under an alert');
@@ -471,8 +473,10 @@ class DeliverySender {
     return this.#options.state.current();
   }
 
-  #cardOf(alert: Alert, delivery: Delivery) {
-    return cardOf(alert, delivery, onlyIncidentOf(alert, this.#current()?.alerts));
+  #cardOf(alert: Alert, delivery: Delivery): Card {
+    const alerts = this.#current()?.alerts;
+    const card = cardOf(alert, delivery, onlyIncidentOf(alert, alerts));
+    return { ...card, alert: alertData(alert, alerts) };
   }
 
   async #settingsOf(place: string): Promise<ChannelSettings> {

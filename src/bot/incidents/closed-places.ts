@@ -1,5 +1,7 @@
+import { WEBHOOK } from '../channels/webhook-address.ts';
 import { backoffMs } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
+import { parsePlace } from '../shared/place.ts';
 import { newGroup, withMembers } from './groups.ts';
 import {
   type AlertContext,
@@ -160,6 +162,9 @@ const withAlert = (watching: Watching, alert: Alert): Watching => ({
 });
 
 export function adviceFor(place: string): string {
+  if (parsePlace(place)?.platform === WEBHOOK) {
+    return 'If its address has changed, replace it in ALERT_CHANNELS.';
+  }
   return `Invite Askwatch to ${place} and let it post there, or turn alerts off there.`;
 }
 

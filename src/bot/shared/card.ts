@@ -21,6 +21,29 @@ export interface Card {
   mention?: string;
   /** The incident is ongoing. Platforms don't show it, but store it with the message. */
   goesOn?: boolean;
+  /** The same alert for programs. Platforms for people don't need it. */
+  alert?: AlertData;
+}
+
+/** An alert as data. It has no fact that the card doesn't show. */
+export interface AlertData {
+  /** Grows with every change of the alert. */
+  sequence: number;
+  state: 'open' | 'acknowledged' | 'resolved';
+  /** The first ones; `moreMonitors` counts the rest. */
+  monitors: AlertedMonitor[];
+  moreMonitors?: number;
+}
+
+export interface AlertedMonitor {
+  id: string;
+  name: string;
+  /** Without secrets. */
+  target?: string;
+  status: string;
+  sinceMs: number;
+  untilMs?: number;
+  cause?: string;
 }
 
 /** A button. A press invokes the command with these values, even after a restart. */

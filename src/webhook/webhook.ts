@@ -1,0 +1,115 @@
+import { createHmac } from 'node:crypto';
+import { readWebhookAddress, WEBHOOK, webhookChannel } from '../bot/channels/webhook-address.ts';
+import type { Platform } from '../bot/platform.ts';
+import type { Card } from '../bot/shared/card.ts';
+import { DeliveryError } from '../bot/shared/errors.ts';
+import { createSsrfGuard } from '../http/ssrf-guard.ts';
+import { eventOf, type WebhookEvent } from './event.ts';
+import { postJson } from './post-json.ts';
+import { addressProblem, isGeneric, shapeFor } from './shapes.ts';
+
+export interface WebhookOptions {
+  /** The operator's addresses, which may be anywhere. */
+  addresses: readonly string[];
+  /** Private networks that other addresses may be in. */
+  allowPrivate: readonly string[];
+  /** Signs posts. */
+  secret?: string;
+}
+
+interface KnownAddress {
+  address: URL;
+  isOperators: boolean;
+}
+
+/** Posts every alert, and every change of one, as JSON. It understands no commands. */
+export function createWebhook({ addresses, allowPrivate, secret }: WebhookOptions): Platform {
+  const ofOperator = new Map(
+    addresses.flatMap((text) => {
+      const address = readWebhookAddress(text);
+      return address ? [[webhookChannel(address), address] as const] : [];
+    }),
+  );
+  const guard = createSsrfGuard(allowPrivate);
+  const isPublic = createSsrfGuard([]).allows;
+  const stopping = new AbortController();
+  let registered: (channel: string) => Promise<string | undefined> = async () => undefined;
+
+  async function find(channel: string): Promise<KnownAddress | undefined> {
+    const given = ofOperator.get(channel);
+    if (given) return { address: given, isOperators: true };
+    const address = readWebhookAddress((await registered(channel)) ?? '');
+    return address && { address, isOperators: false };
+  }
+
+  /** Nothing encrypts a post to a public http address, so only the operator may choose one. */
+  function allows({ address: { protocol }, isOperators }: KnownAddress, ip: string): boolean {
+    if (isOperators) return true;
+    return guard.allows(ip) && (protocol === 'https:' || !isPublic(ip));
+  }
+
+  async function send(
+    channel: string,
+    { delivery, event }: { delivery: string; event: WebhookEvent },
+  ): Promise<void> {
+    const known = await find(channel);
+    // It was removed, so nobody waits for this.
+    if (!known) return;
+    const problem = addressProblem(known.address);
+    if (problem !== undefined) throw new DeliveryError(problem, { permanent: true, closed: true });
+    const post = shapeFor(known.address)(event, known.address);
+    if (!post) return;
+    const body = JSON.stringify(post.body);
+    await postJson({
+      url: post.url,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Askwatch',
+        'x-askwatch-delivery': encodeURI(delivery),
+        ...(secret !== undefined && isGeneric(known.address) && signature(secret, body)),
+      },
+      body,
+      allows: (ip) => allows(known, ip),
+      signal: stopping.signal,
+    });
+  }
+
+  const at = (id: string) => ({ id, nowMs: Date.now() });
+
+  return {
+    name: WEBHOOK,
+    async start(bot) {
+      registered = bot.webhookAddress;
+    },
+    async stop() {
+      stopping.abort();
+    },
+    hint: () => `${ofOperator.size} in ALERT_CHANNELS`,
+    async post({ channel, card, id }) {
+      const event = eventOf(card, kindOf(card, { open: 'opened', acknowledged: 'opened' }), at(id));
+      await send(channel, { delivery: id, event });
+      return { message: id, thread: id, ...(card.goesOn && { goesOn: true }) };
+    },
+    async update(channel, { message }, card) {
+      const kind = kindOf(card, { open: 'updated', acknowledged: 'acknowledged' });
+      const event = eventOf(card, kind, at(message));
+      await send(channel, { delivery: `${message}/${event.sequence}`, event });
+    },
+    async announce({ channel, posted: { message }, card, id }) {
+      // The update before it said that the alert is over.
+      if (card.alert?.state === 'resolved') return;
+      await send(channel, { delivery: id, event: eventOf(card, 'reminder', at(message)) });
+    },
+  };
+}
+
+type EventKind = WebhookEvent['event'];
+
+const kindOf = ({ alert }: Card, ongoing: Record<'open' | 'acknowledged', EventKind>): EventKind =>
+  alert ? { ...ongoing, resolved: 'resolved' as const }[alert.state] : 'notice';
+
+function signature(secret: string, body: string) {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const hex = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
+  return { 'x-askwatch-timestamp': timestamp, 'x-askwatch-signature': `sha256=${hex}` };
+}

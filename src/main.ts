@@ -76,7 +76,8 @@ async function run(): Promise<void> {
       ? await readToolServers(settings.mcpConfigFile, process.env)
       : [];
     const secrets = [...settings.secrets, ...toolServers.flatMap(secretsOf)];
-    const log = createLog({ level: settings.logLevel, secrets });
+    const { logLevel: level, logFormat: format } = settings;
+    const log = createLog({ level, format, secrets });
     const { end, endingSinceMs } = endOnce(stops, log);
     const supervisor = createPlatformSupervisor({ log });
     process.once('SIGTERM', () => void end());
@@ -480,6 +481,7 @@ function endOnce(
       }
     }
     clearTimeout(limit);
+    if (!failed && process.stdout.isTTY) process.stdout.write('Stopped.\n');
     process.exit(failed ? 1 : 0);
   };
   return { end, endingSinceMs: () => sinceMs };

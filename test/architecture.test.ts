@@ -323,6 +323,7 @@ const PARSES_JSON: Record<string, string> = {
   'contracts/parse-json.ts': 'counts what a text holds first',
   'gateway/catalog/catalog.ts': 'a file of the operator',
   'config/tool-servers.ts': 'a file of the operator',
+  'app/pretty-log.ts': 'lines of the log',
   'main.ts': 'package.json',
   'cli.ts': 'package.json',
   'console/page-files.ts': 'a file of the build',

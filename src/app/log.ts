@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { KEY_PATTERN } from '../contracts/api-key.ts';
+import { prettyLine } from './pretty-log.ts';
 
 const REDACTED = '[secret]';
 
@@ -32,16 +33,21 @@ export function createRedaction(secrets: readonly string[]): (text: string) => s
   };
 }
 
-/** The program's log: JSON lines to `write` (standard error), no secret in any of them. */
+/** The program's log, to `write` (standard error), with no secret in any line. `auto` is `pretty` on a terminal, else `json`. */
 export function createLog(options: {
   level: string;
   secrets: readonly string[];
+  format?: 'auto' | 'pretty' | 'json';
   write?: (line: string) => void;
 }): Logger {
+  const { format = 'json' } = options;
   const redact = createRedaction(options.secrets);
+  const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
+  // Again at the end, because a text without JSON's escapes may look like a token.
+  const finish = (line: string) => (isPretty ? redact(prettyLine(redact(line))) : redact(line));
   const write = options.write ?? ((line: string) => void process.stderr.write(line));
   return pino(
     { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => write(redact(line)) },
+    { write: (line: string) => write(finish(line)) },
   );
 }

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { Command } from 'commander';
-import { plain } from './table.ts';
+import { plain } from '../app/plain.ts';
 
 /** A command can't be run. The message is one line that says why, and what to type. */
 export class CommandLineError extends Error {

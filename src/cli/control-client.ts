@@ -117,7 +117,7 @@ function runningKeys(running: RunningProgram): KeyActions {
 }
 
 async function storedKeys(settings: Settings, version: string): Promise<KeyActions> {
-  const log = createLog({ level: 'warn', secrets: settings.secrets });
+  const log = createLog({ level: 'warn', format: settings.logFormat, secrets: settings.secrets });
   assertStarted(settings);
   const { store } = await openStore(settings, { version, log });
   let keys: Record<KeyedService, Keys>;

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { BOT_LEASE, botHolders } from '../app/bot-holder.ts';
 import { createLog, createRedaction } from '../app/log.ts';
+import { plain } from '../app/plain.ts';
 import type { PlatformRegistration } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
 import { readSettings, type Settings, SettingsError, secretsIn } from '../app/settings.ts';
@@ -30,7 +31,7 @@ import { checkMonitorsFile } from './doctor-monitors.ts';
 import { checkProviders } from './doctor-providers.ts';
 import { checkGateway, checkListener, checkMonitoring } from './doctor-services.ts';
 import { checkToolServers } from './doctor-tools.ts';
-import { plain, tableLines } from './table.ts';
+import { tableLines } from './table.ts';
 
 /** Time limit of one area; each request in it has a shorter one. */
 const AREA_LIMIT_MS = 30_000;

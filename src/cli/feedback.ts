@@ -49,7 +49,7 @@ async function writeFromStore(
 ) {
   const servers = await readToolServers(settings.mcpConfigFile, process.env);
   const secrets = [...settings.secrets, ...servers.flatMap(secretsOf)];
-  const log = createLog({ level: 'warn', secrets });
+  const log = createLog({ level: 'warn', format: settings.logFormat, secrets });
   assertStarted(settings);
   const { store } = await openStore(settings, { version, log });
   try {

@@ -1,3 +1,4 @@
+import { plain } from '../app/plain.ts';
 import type { KeyedService } from '../contracts/api-key.ts';
 import { USAGE_DAYS } from '../contracts/gateway.ts';
 import type { KeyLimits } from '../contracts/key-limits.ts';
@@ -6,7 +7,6 @@ import { CommandLineError, type CommandRun, type PrintedResult } from './command
 import { type KeyActions, reachKeys } from './control-client.ts';
 import { keyTable, limitsText, type ServiceKey, usageTable } from './key-tables.ts';
 import { daysIn, type LimitOptions, limitsIn, OPTION_OF } from './options.ts';
-import { plain } from './table.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -7,6 +7,7 @@ import { styleText } from 'node:util';
 import { parse } from 'yaml';
 import { createLog } from '../app/log.ts';
 import { assertStarted, openStore } from '../app/open-store.ts';
+import { plain } from '../app/plain.ts';
 import { platforms } from '../app/platforms.ts';
 import { type Settings, secretVariables } from '../app/settings.ts';
 import { readMonitors } from '../monitoring/monitors/stored-monitor.ts';
@@ -30,7 +31,6 @@ import {
 import { loadSettings, type RunningProgram, reachRunning } from './control-client.ts';
 import { type ImportSource, importMonitors } from './import-monitors.ts';
 import { Progress } from './progress.ts';
-import { plain } from './table.ts';
 
 /** Time that `apply` waits for the running program. */
 const APPLY_LIMIT_MS = 10 * 60_000;
@@ -109,7 +109,7 @@ async function withMonitors<T>(
       answer: async () => assertStarted(settings),
     });
   }
-  const log = createLog({ level: 'warn', secrets: settings.secrets });
+  const log = createLog({ level: 'warn', format: settings.logFormat, secrets: settings.secrets });
   const { store } = await openStore(settings, { version, log });
   try {
     return await use({

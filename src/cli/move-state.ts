@@ -30,14 +30,14 @@ interface MoveOptions extends PrintOptions {
 export async function runMoveState(options: MoveOptions, run: CommandRun): Promise<PrintedResult> {
   const { back = false, check = false } = options;
   const { version } = run.program;
-  const { dataDir, database, secrets } = loadSettings();
+  const { dataDir, database, secrets, logFormat } = loadSettings();
   if (!database) {
     throw new CommandLineError(
       'Set DATABASE_URL. move-state moves data between the DATA_DIR folder and that database.',
     );
   }
   if (!back) assertStarted({ database: undefined, dataDir });
-  const log = createLog({ level: 'warn', secrets });
+  const log = createLog({ level: 'warn', format: logFormat, secrets });
   const folder = await openLowdbForMove({ folder: dataDir, log });
   try {
     const tables = await openPostgresForMove({ ...database, version, isCompared: check, log });

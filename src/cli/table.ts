@@ -1,3 +1,5 @@
+import { plain } from '../app/plain.ts';
+
 /** Lines of a table whose columns are as wide as what they hold; numbers stand at the right of theirs. */
 export function tableLines(
   headings: readonly string[],
@@ -17,17 +19,6 @@ export function tableLines(
       })
       .join('  ')
       .trimEnd(),
-  );
-}
-
-/**
- * Shows control characters, invisible ones and changes of writing direction by their code point, so that a terminal doesn't
- * interpret them. Anyone may have chosen the names.
- */
-export function plain(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }
 

@@ -290,6 +290,14 @@ const programVariables = {
       })
       .default('info'),
   },
+  logFormat: {
+    name: 'LOG_FORMAT',
+    about: 'json, pretty (for people), or auto (pretty on a terminal)',
+    shown: 'auto',
+    schema: z
+      .enum(['auto', 'pretty', 'json'], { error: 'must be auto, pretty or json' })
+      .default('auto'),
+  },
 };
 
 /** Every setting, by group and in the order of docs/settings.md. */

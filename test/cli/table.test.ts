@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { plain, tableLines } from '../../src/cli/table.ts';
+import { plain } from '../../src/app/plain.ts';
+import { tableLines } from '../../src/cli/table.ts';
 
 test('columns are as wide as what they hold, and numbers stand at the right', () => {
   const headings = ['NAME', 'COUNT', 'NOTE'];

@@ -121,8 +121,8 @@ export class ToolCalls {
     const { monitoring, reported } = this.options.contextOf(signal);
     const monitors = await monitoring.list({ signal });
     return [
-      ...monitors.map(({ id, name, target, status }) => {
-        return { kind: 'monitor' as const, id, name, target, status };
+      ...monitors.map(({ id, name, target, tags, status }) => {
+        return { kind: 'monitor' as const, id, name, target, tags, status };
       }),
       ...(reported?.().firing ?? []).map(({ id, name, status }) => {
         return { kind: 'alert' as const, id, name, status };

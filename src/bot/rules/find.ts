@@ -3,6 +3,7 @@ import { type Concept, listOf } from './languages/vocabulary.ts';
 import { type FoundNames, findNames, type NamedSubject, type NameIndex, stem } from './names.ts';
 import { type ChangeRequest, requestIn } from './requests.ts';
 import { aheadIn, type Span, spanBehind, spanIn } from './spans.ts';
+import { findTags } from './tags.ts';
 import {
   addressIn,
   endsClause,
@@ -23,6 +24,8 @@ export interface ParsedQuestion {
   choices: readonly NamedSubject[];
   /** A part of names that many monitors have, or a type of check: “the Payments monitors”. */
   group?: string;
+  /** Tags of monitors: “what is down in eu?”. */
+  tags?: readonly string[];
   /** A part of names to leave out: “without staging”. */
   without?: string;
   /** A noun in the plural, such as “monitors”. */
@@ -70,6 +73,8 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
   const question = text.slice(0, MAX_CHARACTERS);
   const words = wordsIn(question);
   const names = findNames(words, index);
+  const tagged = findTags(question, { words, names, index });
+  if (tagged) Object.assign(names, { subjects: [], choices: [], taken: tagged.taken });
   const terms = withoutLead(
     termsIn(words, (at) => names.taken.has(at)),
     words,
@@ -86,6 +91,7 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
   const without = withoutIn(terms, words, index);
   const group = address && isUnnamed ? addressIn(address.text) : undefined;
   const concepts = new Set(terms.flatMap((term) => term.concepts));
+  if (tagged?.isNegated) concepts.add('except');
   const found = spanIn(terms, words, clock);
   const isThan = found?.isThan === true && COMPARED.some((one) => concepts.has(one));
   if (isThan) concepts.add('compare');
@@ -95,7 +101,8 @@ export function findIn(text: string, { index, nowMs, zone }: FindContext): Parse
     isMoment && (concepts.has('tomorrow') || !OF_THEN.some((one) => concepts.has(one)));
   const isAhead = concepts.has('future') && !concepts.has('past');
   return {
-    ...(group !== undefined || without !== undefined
+    tags: tagged?.tags,
+    ...(group !== undefined || without !== undefined || tagged
       ? { subjects: [], choices: [], group }
       : groupOf(names, { words, terms, index })),
     without,
@@ -255,11 +262,11 @@ const REQUESTED = listOf('pause paused resume snooze remove acknowledge alert wa
 
 /** True if enough of a question is about services, and little about anything else. Pure. */
 export function isAnswerable(found: ParsedQuestion): boolean {
-  const { subjects, choices, group, concepts, span, unknown, request } = found;
+  const { subjects, choices, group, tags, concepts, span, unknown, request } = found;
   const isOfOther = has(found, 'general');
   if (request) return !isOfOther || (unknown.length === 0 && subjects.length > 0);
   // Monitors and incidents have no names of people.
-  const hasName = subjects.length > 0 || group !== undefined;
+  const hasName = subjects.length > 0 || group !== undefined || tags !== undefined;
   const isOfPerson = has(found, 'who') && has(found, ...REQUESTED) && !has(found, 'which');
   if (isOfPerson || (hasName && found.lead.includes('who'))) return false;
   const isCount = has(found, 'howMany', 'which', 'all') && has(found, 'service', 'technical');
@@ -267,7 +274,7 @@ export function isAnswerable(found: ParsedQuestion): boolean {
   // “How many usable hosts are in a /27?”
   if (isCount && topics === 0 && !hasName && unknown.length > 0) return false;
   // Without a topic, a name may be a common word.
-  const isGroup = group !== undefined;
+  const isGroup = group !== undefined || tags !== undefined;
   const isSure = isGroup || topics > 0 || (unknown.length === 0 && !has(found, 'howMany'));
   const names = hasName ? (isSure ? 3 : has(found, 'howMany') ? 0 : 1) : choices.length > 0 ? 2 : 0;
   if (isOfOther && (names === 0 || found.lead.includes('general'))) return false;
@@ -303,11 +310,11 @@ const CALCULATION = /\d\s*[%+*/×÷^=]/;
  */
 export function mayConcernServices(text: string, index: NameIndex): boolean {
   const found = findIn(text, { index, nowMs: 0, zone: 'UTC' });
-  const { subjects, choices, concepts, unknown, words, request } = found;
+  const { subjects, choices, tags, concepts, unknown, words, request } = found;
   if (FOR_A_MODEL.test(text) || words.some((word) => addressIn(word.text) !== undefined)) {
     return true;
   }
-  if (subjects.length + choices.length > 0 || request || concepts.size === 0) return true;
+  if (subjects.length + choices.length > 0 || tags || request || concepts.size === 0) return true;
   if ([...concepts].some((one) => !GENERAL.includes(one))) return true;
   if (has(found, 'general')) return false;
   if (unknown.length === 0) return !CALCULATION.test(text);

@@ -1,3 +1,4 @@
+import { tagsOf } from '../channels/monitor-filter.ts';
 import { ALIASES } from './languages/aliases.ts';
 import type { Concept } from './languages/vocabulary.ts';
 import { distance, maskOf, typosIn } from './typos.ts';
@@ -17,6 +18,7 @@ export interface NamedSubject {
   name: string;
   kind: 'monitor' | 'alert';
   target?: string;
+  tags?: readonly string[];
 }
 
 /** Monitors and alerts that a question names. */
@@ -37,7 +39,17 @@ export interface NameIndex {
   /** Entries by all words of their name, or two in a row, without spaces. */
   byJoined: Map<string, number[]>;
   byTarget: Map<string, number[]>;
+  /** Tags by their first word. */
+  tags: Map<string, TagEntry[]>;
 }
+
+export interface TagEntry {
+  tag: string;
+  words: string[];
+}
+
+/** Tags that are found in questions, so that a service with very many doesn't make questions slow. */
+const MAX_TAGS = 2_000;
 
 interface NameEntry {
   subject: NamedSubject;
@@ -68,7 +80,12 @@ export function indexNames(subjects: readonly NamedSubject[]): NameIndex {
     longWords: [],
     byJoined: new Map(),
     byTarget: new Map(),
+    tags: new Map(),
   };
+  for (const tag of tagsOf(subjects).slice(0, MAX_TAGS)) {
+    const words = nameWords(tag);
+    addTo(index.tags, stem(words[0] ?? ''), { tag, words });
+  }
   for (const subject of subjects) {
     const words = [...new Set(nameWords(subject.name))];
     const place = index.entries.push({ subject, words }) - 1;
@@ -90,17 +107,17 @@ export function indexNames(subjects: readonly NamedSubject[]): NameIndex {
   return index;
 }
 
-function addTo(map: Map<string, number[]>, key: string, place: number): void {
+function addTo<T>(map: Map<string, T[]>, key: string, value: T): void {
   if (key === '') return;
-  const places = map.get(key);
-  if (places) places.push(place);
-  else map.set(key, [place]);
+  const values = map.get(key);
+  if (values) values.push(value);
+  else map.set(key, [value]);
 }
 
 const NAME_WORD = /\d+|\p{L}[\p{L}\p{N}]*/gu;
 
 /** The words of a name; an address in it is split. */
-const nameWords = (name: string): string[] => folded(name).match(NAME_WORD) ?? [];
+export const nameWords = (name: string): string[] => folded(name).match(NAME_WORD) ?? [];
 
 const bareTarget = (target: string) =>
   folded(target)

@@ -32,6 +32,8 @@ export function planAnswer(found: ParsedQuestion, context: ViewContext): AnswerP
   if (found.choices.length === 0 && !found.request && isOfUnknown(found))
     return { text: noSuchName(found) };
   if (has(found, 'help') && !hasName(found)) return { text: HELP };
+  // “Not tagged eu”.
+  if (found.tags && has(found, 'except')) return undefined;
   // “And the non-EU one?”
   if (found.without !== undefined && hasName(found)) return undefined;
   // Only lists of states and incidents can leave something out.
@@ -48,15 +50,16 @@ const HELP =
 
 const LISTED = listOf('ok up down incident alert degraded paused flapping status');
 
-const hasName = ({ subjects, choices, group }: ParsedQuestion) =>
-  subjects.length + choices.length > 0 || group !== undefined;
+const hasName = ({ subjects, choices, group, tags }: ParsedQuestion) =>
+  subjects.length + choices.length > 0 || group !== undefined || tags !== undefined;
 
 /** Plans facts for a model, which knows better what a question is about: whenever a name or a topic was found. Pure. */
 export function planFacts(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
   if (!hasName(found) && !has(found, ...TOPICS)) return undefined;
   // “Write a text that makes people pause” requests nothing.
   const request = isAnswerable(found) ? found.request : undefined;
-  return planOf({ ...found, request }, context);
+  const tags = has(found, 'except') ? undefined : found.tags;
+  return planOf({ ...found, tags, request }, context);
 }
 
 function planOf(found: ParsedQuestion, context: ViewContext): AnswerPlan | undefined {
@@ -137,7 +140,8 @@ function planChange(
   if (verb === 'watch') return { change: look('create_monitor', { target, ...settings }) };
   const [subject, ...others] = found.subjects;
   const isOne = subject ? !has(found, 'not', 'except') : found.unknown.length > 0;
-  const isOfMany = others.length > 0 || found.group !== undefined || (has(found, 'all') && !isOne);
+  const isGroup = found.group !== undefined || found.tags !== undefined;
+  const isOfMany = others.length > 0 || isGroup || (has(found, 'all') && !isOne);
   if (isOfMany) return { text: 'I can change one monitor at a time. Name only one.' };
   if (!subject) return undefined;
   const isOfAlert = verb === 'acknowledge' || (verb === 'snooze' && untilMs === undefined);

@@ -88,7 +88,8 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   const { subjects } = before;
   const chosen = pick(now, before, shown);
   if (chosen) return { ...before, subjects: [...subjects, chosen], choices: [], unknown: [] };
-  const hasNames = now.subjects.length + now.choices.length > 0 || now.group !== undefined;
+  const isGroup = now.group !== undefined || now.tags !== undefined;
+  const hasNames = now.subjects.length + now.choices.length > 0 || isGroup;
   if (now.request) return hasNames ? now : { ...now, subjects };
   const isShort = has(now, 'also', 'it');
   const alike = now.choices.length > 0 || (isShort && !hasNames);
@@ -110,7 +111,7 @@ function continued(now: ParsedQuestion, { before, shown, index }: ThreadContext)
   if (isFresh && subjects.length === 0 && has(now, 'which') && has(now, ...OF_SAME_TIME))
     return { ...now, span };
   if (isFresh || !(isNewTopic || isShort || now.span || has(now, ...ASKING))) return now;
-  return { ...now, subjects, group: before.group, concepts, span };
+  return { ...now, subjects, group: before.group, tags: before.tags, concepts, span };
 }
 
 const OF_SAME_TIME = listOf('past longest most worst');

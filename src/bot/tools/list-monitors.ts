@@ -37,7 +37,7 @@ export const MAX_PLANNED = 100;
 
 export const MonitorsFound = z.object({
   as_of: z.string(),
-  /** All monitors. */
+  /** All monitors, or the ones with the tags, as in `by_status`. */
   total: z.int(),
   by_status: z.record(z.string(), z.int()),
   /** Monitors that match the filters; `monitors` is one page of them. */
@@ -102,7 +102,8 @@ export const listMonitors = tool({
         : undefined,
     ]);
     requireTags(tags, all);
-    const matching = all.filter(
+    const scope = all.filter((monitor) => matches(monitor, { tags }));
+    const matching = scope.filter(
       (monitor) =>
         isMatch(monitor, filter) && (sort !== 'certificate' || monitor.certificate_ends_at),
     );
@@ -117,8 +118,8 @@ export const listMonitors = tool({
     const firing = reported && !isOfChecks ? firingAlerts(reported(), { status, text }) : [];
     return {
       as_of: isoTime(nowMs),
-      total: all.length,
-      by_status: Object.fromEntries(countByStatus(all)),
+      total: scope.length,
+      by_status: Object.fromEntries(countByStatus(scope)),
       matching: matching.length,
       monitors: sorted(matching, sort)
         .slice(offset, next)
@@ -128,11 +129,13 @@ export const listMonitors = tool({
             sort === 'certificate' ? (monitor.certificate_ends_at ?? undefined) : undefined,
         })),
       next_offset: next < matching.length ? next : undefined,
-      planned_maintenance: planned?.windows.map((window) => ({
-        ...window,
-        name: shortened(window.name, 200),
-        reason: window.reason === undefined ? undefined : shortened(window.reason, 200),
-      })),
+      planned_maintenance: planned?.windows
+        .filter(({ monitor }) => tags === undefined || scope.some(({ id }) => id === monitor))
+        .map((window) => ({
+          ...window,
+          name: shortened(window.name, 200),
+          reason: window.reason === undefined ? undefined : shortened(window.reason, 200),
+        })),
       reported_alerts:
         firing.length > 0 ? { total: firing.length, alerts: firing.slice(0, limit) } : undefined,
     };

@@ -1,9 +1,8 @@
 import MarkdownIt from 'markdown-it';
 import { expect, onTestFinished, test } from 'vitest';
-import { findIn } from '../../../src/bot/rules/find.ts';
-import { indexNames, type NamedSubject, planAnswer } from '../../../src/bot/rules/rules.ts';
 import type { ToolContext } from '../../../src/bot/tools/tool.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { answerOver } from '../../helpers/bot/answer-over.ts';
 import { HOSTILE_TEXTS } from '../../helpers/bot/hostile-texts.ts';
 import { toolRunner } from '../../helpers/bot/tool-runner.ts';
 
@@ -11,28 +10,6 @@ const CLOCK = { nowMs: Date.parse('2026-11-27T15:36:00Z'), zone: 'UTC' };
 
 type Monitoring = ToolContext['monitoring'];
 type Monitor = Awaited<ReturnType<Monitoring['list']>>[number];
-
-/** Answers over the results of the real tools; a look-up that fails is `undefined`. */
-async function answerOver(
-  question: string,
-  monitors: ReadonlyArray<Pick<Monitor, 'id' | 'name' | 'target'>>,
-  run: ReturnType<typeof toolRunner>,
-): Promise<string> {
-  const subjects = monitors.map(({ id, name, target }): NamedSubject => {
-    return { id, name, target, kind: 'monitor' };
-  });
-  const found = findIn(question, { ...CLOCK, index: indexNames(subjects) });
-  const plan = planAnswer(found, CLOCK);
-  if (!plan) return 'only a model can answer';
-  if ('text' in plan) return plan.text;
-  if ('change' in plan) return JSON.stringify(plan.change);
-  const texts = plan.views.map(async ({ lookups, write }) => {
-    const results = lookups.map(({ tool, input }) => run(tool, input).catch(() => undefined));
-    const [first, ...others] = await Promise.all(results);
-    return first ? write(first.output, ...others.map((one) => one?.output)) : 'failed';
-  });
-  return (await Promise.all(texts)).join('\n\n');
-}
 
 const monitor = (name: string, more: Partial<Monitor> = {}): Monitor => ({
   ...{ id: name.toLowerCase(), name, check_type: 'HTTP', target: `https://${name}.example/` },
@@ -99,7 +76,7 @@ function monitoringOf(monitors: Monitor[]): Partial<Monitoring> {
 function answer(question: string, monitors = MONITORS): Promise<string> {
   const monitoring = monitoringOf(monitors) as Monitoring;
   const run = toolRunner({ url: 'http://127.0.0.1:9', key: 'none' }, { monitoring, ...CLOCK });
-  return answerOver(question, monitors, run);
+  return answerOver(question, { monitors, run, ...CLOCK });
 }
 
 const FIRST_LINES = `
@@ -222,7 +199,8 @@ test('an answer over a service without history names what it could not look up',
   service.add({ name: 'Shop', status: 'DOWN' });
   service.add({ name: 'Blog' });
   const run = toolRunner({ url: service.url, key: service.apiKey }, CLOCK);
-  const ask = (question: string) => answerOver(question, service.monitors, run);
+  const { monitors } = service;
+  const ask = (question: string) => answerOver(question, { monitors, run, ...CLOCK });
   expect(await ask('is Shop up?')).toBe('No, **Shop** is DOWN.');
   expect(await ask('what is down?')).toMatch(/^1 of 2 monitors is down\./);
   for (const question of ['was Blog down yesterday?', 'how often was Blog down?']) {
@@ -230,7 +208,7 @@ test('an answer over a service without history names what it could not look up',
   }
   expect(await ask('uptime of Blog?')).toContain("I couldn't look up the uptime of **Blog**");
   service.failWith({ kind: 'status', status: 403 });
-  expect(await ask('is Shop up?')).toBe('failed');
+  expect(await ask('is Shop up?')).toBe('Broken.');
 });
 
 /** Marks that Markdown, Slack or Discord take for more than text. */

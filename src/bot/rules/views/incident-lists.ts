@@ -15,6 +15,8 @@ import {
   MAX_ROWS,
   type Overview,
   spanInput,
+  taggedText,
+  tagsInput,
   timeText,
   type ViewContext,
   viewOf,
@@ -51,19 +53,27 @@ export const incidents: Overview = (found, context) => {
   const isTyped = found.group !== undefined && found.group === found.type;
   const type = isTyped ? found.type?.toUpperCase() : undefined;
   const text = isTyped ? undefined : found.group;
-  const filter = { check_type: type, text, sort: 'name', limit: MAX_MONITORS };
+  const tags = tagsInput(found);
+  const filter = { check_type: type, text, sort: 'name', limit: MAX_MONITORS, ...tags };
+  const input = { ...spanInput(span, back), ...tags };
   return {
     lookups: [
-      look('list_incidents', { ...spanInput(span, back), limit: MAX_INCIDENTS }),
+      look('list_incidents', { ...input, limit: MAX_INCIDENTS }),
       ...(isNegated || isTyped ? [look('list_monitors', filter)] : []),
-      ...(isCompared ? [look('list_incidents', { ...spanInput(before, back), limit: 1 })] : []),
-      ...(mayBeUnseen ? [look('get_uptime', { ...spanInput(span, back), limit: 1 })] : []),
+      ...(isCompared
+        ? [look('list_incidents', { ...spanInput(before, back), limit: 1, ...tags })]
+        : []),
+      ...(mayBeUnseen ? [look('get_uptime', { ...input, limit: 1 })] : []),
     ],
     write(list, ...others) {
       const [other] = others;
       const seen = mayBeUnseen ? (others.at(-1) as UptimeShown | undefined) : undefined;
       const time = span ? spanInWords(span, context) : `in the last ${BACK_IN_WORDS[back]}`;
-      const among = found.group ? ` among “${plain(found.group)}” monitors` : '';
+      const among = found.group
+        ? ` among “${plain(found.group)}” monitors`
+        : found.tags
+          ? ` among monitors${taggedText(found)}`
+          : '';
       const when = time + among + withoutText(found);
       const isIn = isTyped
         ? namedIn(other as MonitorsFound | undefined)
@@ -232,7 +242,8 @@ class IncidentsText {
 }
 
 export const uptimeOfAll: Overview = (found, { nowMs }) => {
-  const lookup = look('get_uptime', { ...spanInput(found.span, STANDARD_SPAN), limit: MAX_ROWS });
+  const input = { ...spanInput(found.span, STANDARD_SPAN), ...tagsInput(found) };
+  const lookup = look('get_uptime', { ...input, limit: MAX_ROWS });
   return viewOf<UptimeShown>(
     lookup,
     ({ uptime_percent: percent, total = 0, first_day, last_day, monitors = [] }) => {
@@ -247,7 +258,7 @@ export const uptimeOfAll: Overview = (found, { nowMs }) => {
           (one) =>
             `${bold(one.monitor)}: ${one.uptime_percent} %, down for ${inWords(one.down_seconds * 1000)}`,
         );
-      const all = `${percent} % uptime over all ${counted(total, 'monitor')} ${days} (whole days, UTC).`;
+      const all = `${percent} % uptime over all ${counted(total, 'monitor')}${taggedText(found)} ${days} (whole days, UTC).`;
       const [worst] = bad;
       const isWorst = has(found, 'worst', 'which', 'most') && worst !== undefined;
       const lead = isWorst

@@ -5,7 +5,7 @@ import { isPaused, isUp } from '../../shared/status.ts';
 import { counted, inUnits } from '../../shared/text-format.ts';
 import { MAX_PLANNED, type MonitorsFound } from '../../tools/list-monitors.ts';
 import type { MonitorView } from '../../tools/read-model.ts';
-import { has } from '../find.ts';
+import { has, type ParsedQuestion } from '../find.ts';
 import type { NamedSubject } from '../names.ts';
 import {
   are,
@@ -18,6 +18,8 @@ import {
   monitorRow,
   type Overview,
   sinceText,
+  taggedText,
+  tagsInput,
   timeText,
   type View,
   type ViewContext,
@@ -34,10 +36,24 @@ const DAY_MS = 86_400_000;
 
 const NO_MONITORS = 'There are no monitors yet. Add one with `/monitor add https://example.com`.';
 
-const listView = (input: object, write: (list: MonitorsFound) => string): View =>
-  viewOf<MonitorsFound>(look('list_monitors', { limit: MAX_ROWS, ...input }), (list) =>
-    list.total === 0 && !list.reported_alerts ? NO_MONITORS : write(list),
+const listView = (
+  found: ParsedQuestion | undefined,
+  input: object,
+  write: (list: MonitorsFound) => string,
+): View => {
+  const tags = found && tagsInput(found);
+  return viewOf<MonitorsFound>(
+    look('list_monitors', { limit: MAX_ROWS, ...input, ...tags }),
+    (list) => (list.total === 0 && !list.reported_alerts ? NO_MONITORS : write(list)),
   );
+};
+
+/** ` monitor tagged eu`; nothing if the question names no tag. */
+const ofTags = (found: ParsedQuestion) => (found.tags ? ` monitor${taggedText(found)}` : '');
+
+/** `4 monitors tagged eu` */
+const allText = (found: ParsedQuestion, total: number) =>
+  counted(total, 'monitor') + taggedText(found);
 
 /** `2 DOWN, 195 UP`. */
 const countsText = (counts: Record<string, number>) =>
@@ -62,14 +78,15 @@ const NOT_UP = 'not up';
 /** Monitors in one state now. */
 function inState(input: object, words: string, isIt?: (monitor: MonitorView) => boolean): Overview {
   return (found, { nowMs }) =>
-    listView({ ...input, ...(found.without && { limit: MAX_LISTED }) }, (list) => {
+    listView(found, { ...input, ...(found.without && { limit: MAX_LISTED }) }, (list) => {
       const shown = list.monitors.filter((one) => (isIt?.(one) ?? true) && isKept(found, one.name));
       const isFiltered = isIt !== undefined || found.without !== undefined;
       const count = isFiltered ? shown.length : list.matching;
       const least = isFiltered && list.matching > list.monitors.length ? 'at least ' : '';
       const firing = firingAlerts(list, nowMs);
-      const all = counted(list.total, 'monitor');
-      const none = list.total === 1 ? "the only monitor isn't" : `none of ${all} is`;
+      const all = allText(found, list.total);
+      const none =
+        list.total === 1 ? `the only monitor${taggedText(found)} isn't` : `none of ${all} is`;
       const state = count === 0 && !least ? none : `${least}${count} of ${all} ${are(count)}`;
       const isTrue = count + firing.total > 0 !== (words === NOT_UP && has(found, 'ok', 'up'));
       const sentence = capital(`${yesOrNo(found, isTrue)}${state} ${words}${withoutText(found)}.`);
@@ -127,38 +144,44 @@ export const notUp = inState({ status: 'not_up' }, NOT_UP);
 
 /** Everything that isn't up. */
 export const overall: Overview = (found, { nowMs }) =>
-  listView({ status: 'not_up' }, (list) => {
+  listView(found, { status: 'not_up' }, (list) => {
     const { total, matching, monitors, by_status } = list;
     const firing = firingAlerts(list, nowMs);
     if (total + firing.total === 0) return NO_MONITORS;
     const isOk = matching + firing.total === 0;
     const answer = has(found, 'ok', 'up') ? yesOrNo(found, isOk) : '';
-    if (isOk) return capital(`${answer}all ${counted(total, 'monitor')} are up.`);
-    const counts = `${matching} of ${counted(total, 'monitor')} ${are(matching)} not up`;
+    const only = `the only monitor${taggedText(found)} is`;
+    const all = total === 1 ? only : `all ${allText(found, total)} are`;
+    if (isOk) return capital(`${answer}${all} up.`);
+    const counts = `${matching} of ${allText(found, total)} ${are(matching)} not up`;
     const sentence = `${answer}${counts} (${countsText(by_status)}).${firing.text}`;
     const rows = [...monitors.map((one) => monitorRow(one, nowMs)), ...firing.rows];
     return withRows(sentence, rows, matching + firing.total);
   });
 
-export const up: Overview = () =>
-  listView({ status: 'up' }, ({ total, matching }) => {
-    return `${matching} of ${counted(total, 'monitor')} ${are(matching)} up.`;
+export const up: Overview = (found) =>
+  listView(found, { status: 'up' }, ({ total, matching }) => {
+    return `${matching} of ${allText(found, total)} ${are(matching)} up.`;
   });
 
 /** The number of monitors, and a list of them. */
 export const counts: Overview = (found, { nowMs }) => {
   const type = found.type?.toUpperCase();
-  return listView({ check_type: type, sort: 'name' }, ({ matching, monitors, by_status }) => {
-    const noun = type === undefined ? 'monitor' : `${type} monitor`;
-    const by = type === undefined ? ` (${countsText(by_status)})` : '';
-    const sentence = `There ${are(matching)} ${counted(matching, noun)}${by}.`;
-    if (has(found, 'howMany')) return sentence;
-    return withRows(
-      sentence,
-      monitors.map((one) => monitorRow(one, nowMs)),
-      matching,
-    );
-  });
+  return listView(
+    found,
+    { check_type: type, sort: 'name' },
+    ({ matching, monitors, by_status }) => {
+      const noun = type === undefined ? 'monitor' : `${type} monitor`;
+      const by = type === undefined ? ` (${countsText(by_status)})` : '';
+      const sentence = `There ${are(matching)} ${counted(matching, noun)}${taggedText(found)}${by}.`;
+      if (has(found, 'howMany')) return sentence;
+      return withRows(
+        sentence,
+        monitors.map((one) => monitorRow(one, nowMs)),
+        matching,
+      );
+    },
+  );
 };
 
 /** Monitors of one type, or with a text in their name or target; the ones that aren't up first. */
@@ -167,26 +190,31 @@ export const group: Overview = (found, { nowMs }) => {
   const isType = text === found.type;
   const input = isType ? { check_type: text.toUpperCase() } : { text };
   const [status, that] = has(found, 'down') ? ['down', ' that is down'] : [undefined, ''];
-  return listView({ ...input, status, limit: MAX_LISTED }, ({ total, matching, monitors }) => {
-    const type = `${text.toUpperCase()} monitor`;
-    const where = `“${plain(text)}” in the name or target`;
-    if (matching === 0)
-      return isType ? `There is no ${type}${that}.` : `No monitor${that} has ${where}.`;
-    const bad = monitors.filter((one) => !isUp(one)).length;
-    const isTrue = has(found, 'down') ? bad > 0 : bad === 0;
-    const answer = has(found, 'ok', 'up', 'down') ? yesOrNo(found, isTrue) : '';
-    const state = bad === 0 ? 'all up' : `${bad === MAX_LISTED ? 'at least ' : ''}${bad} not up`;
-    const rows = monitors.map((one) => monitorRow(one, nowMs));
-    const have = matching === 1 ? 'has' : 'have';
-    const count = isType
-      ? counted(matching, type)
-      : `${matching} of ${counted(total, 'monitor')} ${have} ${where}`;
-    return withRows(`${answer}${count}, ${state}.`, rows, matching);
-  });
+  return listView(
+    found,
+    { ...input, status, limit: MAX_LISTED },
+    ({ total, matching, monitors }) => {
+      const type = `${text.toUpperCase()} monitor`;
+      const where = `“${plain(text)}” in the name or target`;
+      if (matching === 0)
+        return isType ? `There is no ${type}${that}.` : `No monitor${that} has ${where}.`;
+      const bad = monitors.filter((one) => !isUp(one)).length;
+      const isTrue = has(found, 'down') ? bad > 0 : bad === 0;
+      const answer = has(found, 'ok', 'up', 'down') ? yesOrNo(found, isTrue) : '';
+      const state = bad === 0 ? 'all up' : `${bad === MAX_LISTED ? 'at least ' : ''}${bad} not up`;
+      const rows = monitors.map((one) => monitorRow(one, nowMs));
+      const have = matching === 1 ? 'has' : 'have';
+      const count = isType
+        ? counted(matching, type)
+        : `${matching} of ${counted(total, 'monitor')} ${have} ${where}`;
+      return withRows(`${answer}${count}, ${state}.`, rows, matching);
+    },
+  );
 };
 
-export const slowest: Overview = ({ count = MAX_ROWS, span }) =>
-  listView({ sort: 'slowest' }, ({ monitors }) => {
+export const slowest: Overview = (found) =>
+  listView(found, { sort: 'slowest' }, ({ monitors }) => {
+    const { count = MAX_ROWS, span } = found;
     const rows = monitors.flatMap(({ name, response_time_ms: ms }) =>
       ms === undefined
         ? []
@@ -195,12 +223,13 @@ export const slowest: Overview = ({ count = MAX_ROWS, span }) =>
     const [first] = rows;
     if (first === undefined) return 'No monitor has a response time yet.';
     const lead = span ? 'I can compare only the last checks. ' : '';
-    return withRows(`${lead}The slowest is ${first}.`, rows.slice(0, count));
+    return withRows(`${lead}The slowest${ofTags(found)} is ${first}.`, rows.slice(0, count));
   });
 
 /** Certificates that expire soon, or the next one. */
-export const certificates: Overview = ({ aheadMs = 30 * DAY_MS }, { nowMs }) =>
-  listView({ sort: 'certificate' }, ({ monitors }) => {
+export const certificates: Overview = (found, { nowMs }) =>
+  listView(found, { sort: 'certificate' }, ({ monitors }) => {
+    const { aheadMs = 30 * DAY_MS } = found;
     const row = ({ name, certificate_ends_at: ends = '' }: MonitorView) =>
       `${bold(name)} ${expiryText(ends, nowMs)}`;
     const [next] = monitors;
@@ -217,19 +246,20 @@ export const certificates: Overview = ({ aheadMs = 30 * DAY_MS }, { nowMs }) =>
     );
   });
 
-export const newest: Overview = ({ count = MAX_ROWS }, { nowMs }) =>
-  listView({ sort: 'newest' }, ({ monitors }) => {
+export const newest: Overview = (found, { nowMs }) =>
+  listView(found, { sort: 'newest' }, ({ monitors }) => {
     const rows = monitors.map(
       ({ name, created_at: at = '' }) => `${bold(name)}, added ${timeText(at, nowMs)}`,
     );
     const [first] = rows;
     if (first === undefined) return NO_MONITORS;
-    return withRows(`The newest is ${first}.`, rows.slice(0, count));
+    return withRows(`The newest${ofTags(found)} is ${first}.`, rows.slice(0, found.count));
   });
 
 /** The last changes of statuses. */
-export const changes: Overview = ({ span }, { nowMs }) =>
-  listView({ sort: 'latest_change', limit: MAX_LISTED }, ({ monitors }) => {
+export const changes: Overview = (found, { nowMs }) =>
+  listView(found, { sort: 'latest_change', limit: MAX_LISTED }, ({ monitors }) => {
+    const { span } = found;
     const fromMs = span?.fromMs ?? 0;
     const rows = monitors
       .filter(({ since = '' }) => Date.parse(since) >= fromMs)
@@ -242,7 +272,7 @@ export const changes: Overview = ({ span }, { nowMs }) =>
 
 /** Jobs that ping Askwatch. */
 export const jobs: Overview = (found, { nowMs }) =>
-  listView({ check_type: 'HEARTBEAT' }, ({ matching, monitors }) => {
+  listView(found, { check_type: 'HEARTBEAT' }, ({ matching, monitors }) => {
     const late = monitors.filter((one) => !isUp(one));
     const all = counted(matching, 'job');
     const state =
@@ -257,14 +287,18 @@ export const jobs: Overview = (found, { nowMs }) =>
 
 /** One firing alert from another system. */
 export const alertView = ({ name }: NamedSubject, { nowMs }: ViewContext): View =>
-  listView({ text: name.slice(0, 200), limit: MAX_LISTED }, ({ reported_alerts: reported }) => {
-    const alert = reported?.alerts.find((one) => one.name === name);
-    if (!alert) return `${bold(name)} is no longer firing.`;
-    const by = alert.reported_by === undefined ? [] : [`Reported by ${plain(alert.reported_by)}`];
-    const who = alert.acknowledged_by;
-    return withRows(`${alertRow(alert, nowMs)}.`, [
-      ...by,
-      ...(alert.facts ?? []).map((fact) => plain(fact, 200)),
-      ...(who === undefined ? [] : [`Acknowledged by ${plain(who)}`]),
-    ]);
-  });
+  listView(
+    undefined,
+    { text: name.slice(0, 200), limit: MAX_LISTED },
+    ({ reported_alerts: reported }) => {
+      const alert = reported?.alerts.find((one) => one.name === name);
+      if (!alert) return `${bold(name)} is no longer firing.`;
+      const by = alert.reported_by === undefined ? [] : [`Reported by ${plain(alert.reported_by)}`];
+      const who = alert.acknowledged_by;
+      return withRows(`${alertRow(alert, nowMs)}.`, [
+        ...by,
+        ...(alert.facts ?? []).map((fact) => plain(fact, 200)),
+        ...(who === undefined ? [] : [`Acknowledged by ${plain(who)}`]),
+      ]);
+    },
+  );

@@ -61,6 +61,7 @@ function chosen(found: ParsedQuestion): Overview[] {
   const isOfPast = found.span !== undefined && asks('past', 'all');
   if (isOfPast || (isPast && asks('worst', 'most', 'why', 'latest'))) return [incidents];
   if (asks('why')) return [lists.down];
+  if (found.tags) return [asks('howMany', 'which', 'all') ? lists.counts : lists.overall];
   return asks('howMany', 'which', 'all') && asks('service', 'technical') ? [lists.counts] : [];
 }
 

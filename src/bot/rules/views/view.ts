@@ -1,5 +1,6 @@
 import { inWords } from '../../../contracts/duration.ts';
 import type { ComingWindow } from '../../../contracts/monitoring-additions.ts';
+import { taggedInWords } from '../../channels/monitor-filter.ts';
 import { bold, plain } from '../../shared/inert-markdown.ts';
 import type { FoundIncident } from '../../tools/list-incidents.ts';
 import type { MonitorView } from '../../tools/read-model.ts';
@@ -40,6 +41,13 @@ export const viewOf = <T>(lookup: Lookup, write: (result: T) => string): View =>
 /** The input of tools for a span; without one, a time back from now. */
 export const spanInput = (span: Span | undefined, last: string) =>
   span ? { from: isoTime(span.fromMs), to: isoTime(span.toMs) } : { last };
+
+/** ` tagged eu`; nothing if the question names no tag. */
+export const taggedText = ({ tags }: ParsedQuestion): string =>
+  tags === undefined ? '' : ` ${plain(taggedInWords(tags))}`;
+
+/** The input of tools that limits them to the tags of a question. */
+export const tagsInput = ({ tags }: ParsedQuestion) => (tags ? { tags: tags.join(',') } : {});
 
 export const isoTime = (ms: number) => new Date(ms).toISOString();
 

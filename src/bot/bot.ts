@@ -16,6 +16,8 @@ import { ToolCalls } from './ask/tool-calls.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
 import { type Channels, createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
+import { WEBHOOK } from './channels/webhook-address.ts';
+import { createWebhooks } from './channels/webhooks.ts';
 import { messageActions } from './commands/commands.ts';
 import {
   createDispatch,
@@ -89,7 +91,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
   const core = await openCore(options);
   const { state, channels, channelDefaults, conversations, usageLog, clock } = core;
   const { alertPlaces } = settings;
-  const sender = createSender({ ...core, alertPlaces, settingsOf: channels.settingsOf, lease });
+  const sender = createSender({ ...core, ...channels, alertPlaces, lease });
   const features = await openFeatures(allFeatures, { ...core, onChange: sender.wake }, shared);
   const changing = {
     state,
@@ -116,8 +118,10 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
   const started: StartedPlatforms = { all: [] };
   const pdfs = createPdfReader({ program: options.pdfProgram, log });
   const ask = createAsk(core, { features, incidents, threads, proposals, started, pdfs });
+  const webhooks = createWebhooks(core, () => platformOf(started, WEBHOOK));
   const services: Services = {
     ...core,
+    webhooks,
     commands,
     actions: [...actions, ...messageActions],
     incidents,
@@ -169,7 +173,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
     openForm,
     homes: createHomes({ ...services, places, alerts: () => state.current()?.alerts, openForm }),
     ...forgetting,
-    webhookAddress: async () => undefined,
+    webhookAddress: webhooks.addressOf,
     retryClosed: createRetryClosed(changing),
     shownAnswers,
     suggest: createSuggest(core),
@@ -227,6 +231,9 @@ interface StartedPlatforms {
   all: readonly Platform[];
 }
 
+const platformOf = ({ all }: StartedPlatforms, platform: string) =>
+  all.find(({ name }) => name === platform);
+
 /** The threads of incidents and conversations. */
 class Threads {
   private readonly state: WatchState;
@@ -269,7 +276,6 @@ function createAsk(
 ): Ask {
   const { monitoring, conversations, channels, log } = core;
   const { features, threads, proposals, started, pdfs } = parts;
-  const platformOf = ({ platform }: Place) => started.all.find(({ name }) => name === platform);
   return new Ask({
     ...core,
     proposals,
@@ -277,12 +283,15 @@ function createAsk(
       conversations,
       isAlert: (place, thread) => threads.incidentAt(place, thread) !== undefined,
       read: (place, around, limits) =>
-        platformOf(place)?.readAround?.(place.channel, around, limits),
+        platformOf(started, place.platform)?.readAround?.(place.channel, around, limits),
       log,
     }),
     files: createFileReader({
       open(place, file, signal) {
-        const opened = platformOf(place)?.readFile?.(file, { channel: place.channel, signal });
+        const opened = platformOf(started, place.platform)?.readFile?.(file, {
+          channel: place.channel,
+          signal,
+        });
         if (!opened) throw new FileError('Askwatch cannot read files here.');
         return opened;
       },

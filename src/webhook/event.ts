@@ -16,20 +16,9 @@ export interface WebhookEvent {
   title: string;
   text: string;
   facts: Array<{ label: string; value: string }>;
-  monitors: EventMonitor[];
-  /** Number of monitors that `monitors` leaves out. */
+  monitors: AlertData['monitors'];
   moreMonitors: number;
   url?: string;
-}
-
-interface EventMonitor {
-  id: string;
-  name: string;
-  target?: string;
-  status: string;
-  since: string;
-  until?: string;
-  cause?: string;
 }
 
 const MAX_TITLE = 300;
@@ -60,17 +49,9 @@ export function eventOf(
       label: shortened(fact.label, 100),
       value: shortened(factText(fact), 500),
     })),
-    monitors: alert?.monitors.map(monitorOf) ?? [],
+    monitors: alert?.monitors ?? [],
     moreMonitors: alert?.moreMonitors ?? 0,
     ...(link && { url: link.url }),
-  };
-}
-
-function monitorOf({ sinceMs, untilMs, ...monitor }: AlertData['monitors'][number]): EventMonitor {
-  return {
-    ...monitor,
-    since: iso(sinceMs),
-    ...(untilMs !== undefined && { until: iso(untilMs) }),
   };
 }
 

@@ -24,13 +24,15 @@ export interface WebhookPost {
  * person must change something. Its message has no part of the address.
  */
 export async function postJson(post: WebhookPost): Promise<void> {
-  const { status, retryAfter } = await answerTo(post);
+  const { status, retryAfter = '' } = await answerTo(post);
   if (status >= 200 && status <= 299) return;
   const isTemporary = status >= 500 || [408, 425, 429].includes(status);
-  throw new DeliveryError(`The webhook answered ${status}. ${adviceFor(status)}`, {
+  const isRedirect = status >= 300 && status <= 399;
+  const advice = isRedirect ? 'Use the address that it redirects to.' : 'Check its address.';
+  throw new DeliveryError(`The webhook answered ${status}.${isTemporary ? '' : ` ${advice}`}`, {
     permanent: !isTemporary,
     closed: true,
-    retryAfterMs: retryAfterMs(retryAfter),
+    retryAfterMs: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined,
   });
 }
 
@@ -93,18 +95,3 @@ const notAllowed = () =>
     'The webhook is in a network that Askwatch may not reach. Use a public https address, or ask your Askwatch admin to allow the network with MONITOR_ALLOW_PRIVATE.',
     { permanent: true, closed: true },
   );
-
-function adviceFor(status: number): string {
-  if (status >= 300 && status <= 399) {
-    return 'That is a redirect, which isn’t followed. Use the address that it leads to.';
-  }
-  if (status === 401 || status === 403) return 'Check its address, and that it accepts posts.';
-  return status >= 500 || status === 429 ? 'Askwatch tries again.' : 'Check the address.';
-}
-
-/** Seconds or a date. Source: RFC 9110 §10.2.3. */
-function retryAfterMs(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = /^\d{1,6}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
-}

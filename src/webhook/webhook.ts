@@ -15,15 +15,12 @@ export interface WebhookOptions {
   allowPrivate: readonly string[];
   /** Signs posts. */
   secret?: string;
-}
-
-interface KnownAddress {
-  address: URL;
-  isOperators: boolean;
+  isHeld(): boolean;
 }
 
 /** Posts every alert, and every change of one, as JSON. It understands no commands. */
-export function createWebhook({ addresses, allowPrivate, secret }: WebhookOptions): Platform {
+export function createWebhook(options: WebhookOptions): Platform {
+  const { addresses, allowPrivate, secret, isHeld } = options;
   const ofOperator = new Map(
     addresses.flatMap((text) => {
       const address = readWebhookAddress(text);
@@ -35,30 +32,23 @@ export function createWebhook({ addresses, allowPrivate, secret }: WebhookOption
   const stopping = new AbortController();
   let registered: (channel: string) => Promise<string | undefined> = async () => undefined;
 
-  async function find(channel: string): Promise<KnownAddress | undefined> {
-    const given = ofOperator.get(channel);
-    if (given) return { address: given, isOperators: true };
-    const address = readWebhookAddress((await registered(channel)) ?? '');
-    return address && { address, isOperators: false };
-  }
-
   /** Nothing encrypts a post to a public http address, so only the operator may choose one. */
-  function allows({ address: { protocol }, isOperators }: KnownAddress, ip: string): boolean {
-    if (isOperators) return true;
-    return guard.allows(ip) && (protocol === 'https:' || !isPublic(ip));
-  }
+  const allowsFromChat = ({ protocol }: URL, ip: string) =>
+    guard.allows(ip) && (protocol === 'https:' || !isPublic(ip));
 
   async function send(
     channel: string,
     { delivery, event }: { delivery: string; event: WebhookEvent },
   ): Promise<void> {
-    const known = await find(channel);
+    const given = ofOperator.get(channel);
+    const address = given ?? readWebhookAddress((await registered(channel)) ?? '');
     // It was removed, so nobody waits for this.
-    if (!known) return;
-    const problem = addressProblem(known.address);
+    if (!address) return;
+    const problem = addressProblem(address);
     if (problem !== undefined) throw new DeliveryError(problem, { permanent: true, closed: true });
-    const post = shapeFor(known.address)(event, known.address);
+    const post = shapeFor(address)(event, address);
     if (!post) return;
+    if (!isHeld()) throw new DeliveryError('Another process has the bot.', { permanent: false });
     const body = JSON.stringify(post.body);
     await postJson({
       url: post.url,
@@ -66,10 +56,10 @@ export function createWebhook({ addresses, allowPrivate, secret }: WebhookOption
         'content-type': 'application/json',
         'user-agent': 'Askwatch',
         'x-askwatch-delivery': encodeURI(delivery),
-        ...(secret !== undefined && isGeneric(known.address) && signature(secret, body)),
+        ...(secret !== undefined && isGeneric(address) && signature(secret, body)),
       },
       body,
-      allows: (ip) => allows(known, ip),
+      allows: (ip) => given !== undefined || allowsFromChat(address, ip),
       signal: stopping.signal,
     });
   }
@@ -84,7 +74,7 @@ export function createWebhook({ addresses, allowPrivate, secret }: WebhookOption
     async stop() {
       stopping.abort();
     },
-    hint: () => `${ofOperator.size} in ALERT_CHANNELS`,
+    hint: () => `${ofOperator.size} in ALERT_CHANNELS; /monitor alerts on via=<address> adds more`,
     async post({ channel, card, id }) {
       const event = eventOf(card, kindOf(card, { open: 'opened', acknowledged: 'opened' }), at(id));
       await send(channel, { delivery: id, event });

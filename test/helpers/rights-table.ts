@@ -39,6 +39,8 @@ export const TYPED: Row[] = [
   row('monitor show', 'nothing', { monitor: 'mon_1' }),
   row('monitor alerts', 'nothing', { switch: 'on' }),
   row('monitor alerts', 'place', { switch: 'on', remind: '4h' }),
+  row('monitor alerts', 'place', { switch: 'on', via: 'https://hooks.example.com/x' }),
+  row('monitor alerts', 'place', { switch: 'on', fallback: 'off' }),
   row('monitor report', 'nothing'),
   row('monitor report', 'place', { switch: 'on' }),
   row('monitor escalate', 'nothing'),

@@ -18,7 +18,7 @@ const KEY = '0123456789abcdef0123456789abcdef';
 const addressOf = (text: string) => readWebhookAddress(text) ?? new URL('about:blank');
 
 const monitors = ['Shop', 'API'].map((name) => ({
-  ...{ id: name, name, status: 'DOWN', sinceMs: Date.UTC(2026, 10, 29, 14, 2) },
+  ...{ id: name, name, status: 'DOWN', since: '2026-11-29T14:02:00.000Z' },
   target: `https://${name}.example`,
 }));
 
@@ -30,7 +30,7 @@ const cardOf = (state: State, count = 1, more: Partial<Card> = {}): Card => ({
   title: state === 'resolved' ? 'Shop recovered after 4 min' : 'Shop is down',
   parts: [{ kind: 'facts', facts: [{ label: 'Cause', value: 'answered 503 🔥' }] }],
   link: { label: 'Open', url: 'https://shop.example/' },
-  alert: { sequence: 1, state, monitors: monitors.slice(0, count) },
+  alert: { sequence: 1, state, monitors: monitors.slice(0, count), moreMonitors: 0 },
   ...more,
 });
 
@@ -38,7 +38,7 @@ const cardOf = (state: State, count = 1, more: Partial<Card> = {}): Card => ({
 async function playOutage<Body>(schema: z.ZodType<Body>, path: string, count = 1) {
   const receiver = await startWebhookReceiver(schema);
   const address = receiver.url + path;
-  const platform = createWebhook({ addresses: [address], allowPrivate: [] });
+  const platform = createWebhook({ addresses: [address], allowPrivate: [], isHeld: () => true });
   await platform.start({} as Bot);
   onTestFinished(() => platform.stop());
   const channel = webhookChannel(addressOf(address));

@@ -29,18 +29,32 @@ const OPEN: Card = {
   alert: {
     sequence: 1,
     state: 'open',
-    monitors: [{ id: '7', name: 'Shop', status: 'DOWN', sinceMs: 0, cause: 'answered 503' }],
+    moreMonitors: 0,
+    monitors: [
+      {
+        id: '7',
+        name: 'Shop',
+        status: 'DOWN',
+        since: '2026-11-29T14:02:00.000Z',
+        cause: 'answered 503',
+      },
+    ],
   },
 };
 
 /** A webhook at the address, which the operator names, or which a channel registered. */
 async function openWebhook(
   address: string,
-  options: { isFromChat?: boolean; allowPrivate?: string[]; secret?: string } = {},
+  options: {
+    isFromChat?: boolean;
+    allowPrivate?: string[];
+    secret?: string;
+    isElsewhere?: boolean;
+  } = {},
 ) {
-  const { isFromChat = false, allowPrivate = [], secret } = options;
+  const { isFromChat = false, allowPrivate = [], secret, isElsewhere = false } = options;
   const addresses = isFromChat ? [] : [address];
-  const platform = createWebhook({ addresses, allowPrivate, secret });
+  const platform = createWebhook({ addresses, allowPrivate, secret, isHeld: () => !isElsewhere });
   const channel = webhookChannel(addressOf(address), isFromChat ? 'slack:C1' : undefined);
   const webhookAddress = async (asked: string) => (asked === channel ? address : undefined);
   await platform.start({ webhookAddress } as Partial<Bot> as Bot);
@@ -68,7 +82,7 @@ test('an outage, its acknowledgement and its end are posted under one id, each w
       alertPlaces: [{ platform: 'webhook', channel: webhookChannel(addressOf(address)) }],
     },
   });
-  const platform = createWebhook({ addresses: [address], allowPrivate: [] });
+  const platform = createWebhook({ addresses: [address], allowPrivate: [], isHeld: () => true });
   onTestFinished(() => platform.stop());
   await platform.start(bot);
   const { id } = service.add({ name: 'Shop', target: 'https://user:pw@shop.example/?token=t0p' });
@@ -135,7 +149,7 @@ test('a repeated post has the same delivery id, and every other post its own', a
   const posted = await post(OPEN, { attempted: true });
   const changed = (sequence: number): Card => ({
     ...OPEN,
-    alert: { state: 'open', monitors: [], sequence },
+    alert: { state: 'open', monitors: [], moreMonitors: 0, sequence },
   });
   await platform.update(channel, posted, changed(2));
   await platform.update(channel, posted, changed(2));
@@ -184,6 +198,13 @@ test('a post that isn’t answered, or whose connection breaks, is tried again',
   await eventually(() => receiver.requests() === 2);
   timers.expire();
   expect((await hanging).message).toBe('The webhook didn’t answer within 10 s.');
+});
+
+test('a process that has lost the bot posts nothing', async () => {
+  const receiver = await startWebhookReceiver(AnyJson);
+  const { post } = await openWebhook(receiver.url, { isElsewhere: true });
+  expect(await failureOf(post())).toMatchObject({ permanent: false });
+  expect(receiver.requests()).toBe(0);
 });
 
 test('an endless answer ends the post with its status', async () => {

@@ -35,9 +35,9 @@ export const webhook = registration({
   configure: ({ secret }, { channels: addresses }) => ({
     settings: {},
     load: loadWebhook,
-    async create({ allowPrivate }) {
+    async create({ allowPrivate, isHeld }) {
       const { createWebhook } = await loadWebhook();
-      return createWebhook({ addresses, allowPrivate, secret });
+      return createWebhook({ addresses, allowPrivate, secret, isHeld });
     },
     async check({ fetch }) {
       const { checkWebhooks } = await import('../../webhook/doctor.ts');

@@ -4,7 +4,7 @@ import {
   type Incident,
   incidentsIn,
 } from '../incidents/watch-state.ts';
-import type { AlertData, AlertedMonitor } from '../shared/card.ts';
+import type { AlertData } from '../shared/card.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
 
@@ -19,37 +19,31 @@ export function alertData(alert: Alert, alerts: readonly Alert[] = []): AlertDat
   const isAcknowledged = open.length > 0 && open.every(({ acknowledged }) => acknowledged);
   const shown = [...open, ...all.filter((one) => one.endedAtMs !== undefined)];
   const named = shown.slice(0, MAX_MONITORS);
-  const incidents =
-    alert.kind === 'group'
-      ? incidentsOf(new Set(named.map(({ monitorId }) => monitorId)), alerts)
-      : undefined;
+  const incidents = new Map(
+    alert.kind === 'group' ? incidentsIn(alerts).map((one) => [one.id, one]) : [],
+  );
   return {
     // A later outage that takes over an unsent message has a lower version, but was opened later.
     sequence: openedAtMs + version,
     state: endedAtMs !== undefined ? 'resolved' : isAcknowledged ? 'acknowledged' : 'open',
     monitors: named.map((one) =>
-      monitorOf(one, 'target' in one ? one : incidents?.get(one.incidentId)),
+      monitorOf(one, 'target' in one ? one : incidents.get(one.incidentId)),
     ),
-    ...(all.length > named.length && { moreMonitors: all.length - named.length }),
+    moreMonitors: all.length - named.length,
   };
 }
 
-const incidentsOf = (monitorIds: ReadonlySet<string>, alerts: readonly Alert[]) =>
-  new Map(
-    incidentsIn(alerts)
-      .filter(({ monitorId }) => monitorIds.has(monitorId))
-      .map((incident) => [incident.id, incident]),
-  );
-
-function monitorOf(one: Incident | GroupMember, incident: Incident | undefined): AlertedMonitor {
-  const { monitorId: id, name, status, startedAtMs: sinceMs, endedAtMs: untilMs, reason } = one;
+function monitorOf(
+  { monitorId: id, name, status, startedAtMs, endedAtMs, reason }: Incident | GroupMember,
+  incident: Incident | undefined,
+): AlertData['monitors'][number] {
   return {
     id,
     name: shortened(name, 200),
     ...(incident && { target: shortened(shownTarget(incident.target), 300) }),
     status: shortened(status, 40),
-    sinceMs,
-    ...(untilMs !== undefined && { untilMs }),
+    since: new Date(startedAtMs).toISOString(),
+    ...(endedAtMs !== undefined && { until: new Date(endedAtMs).toISOString() }),
     ...(reason && { cause: shortened(reason, 500) }),
   };
 }

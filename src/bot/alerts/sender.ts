@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Lease } from '../../store/store.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
+import type { Channels } from '../channels/channels.ts';
 import { quietUntilMs } from '../channels/quiet-hours.ts';
 import {
   adviceFor,
@@ -29,6 +30,7 @@ import {
   withoutLine,
 } from '../incidents/delivery.ts';
 import { isEscalation } from '../incidents/escalations.ts';
+import { fallbackInMs, unreachableSinceMs, withFallback } from '../incidents/fallback.ts';
 import { GIVE_UP_MS, goesOn, isDelivered } from '../incidents/incidents.ts';
 import {
   type Alert,
@@ -38,7 +40,7 @@ import {
   type Watching,
   type WatchState,
 } from '../incidents/watch-state.ts';
-import type { Card } from '../shared/card.ts';
+import { type Card, type CardPart, factsPart } from '../shared/card.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import type { DeliveryError } from '../shared/errors.ts';
 import type { Messenger } from '../shared/messenger.ts';
@@ -61,6 +63,8 @@ interface SenderOptions {
   /** Channels that get notices about other channels. */
   alertPlaces: readonly Place[];
   settingsOf?: (place: string) => Promise<ChannelSettings>;
+  /** The webhook of a place, if it is one that a channel registered. */
+  webhookAt?: Channels['webhookAt'];
   /** Sends only while it is held. */
   lease?: Pick<Lease, 'fence' | 'isHeld'>;
   /** A clock that is never set. */
@@ -173,8 +177,9 @@ class DeliverySender {
       await clock.pause(unsettledMs, signal);
       return true;
     }
-    const { quiet } = await this.#settingsOf(place);
+    const { quiet, fallback } = await this.#settingsOf(place);
     const quietMs = quiet && quietUntilMs(quiet, clock.nowMs());
+    if (fallback && quietMs === undefined) await this.#sendToFallback(place, fallback.place);
     let work = nextFor(this.#current(), place, clock.nowMs(), quietMs);
     if (work && closedAt(this.#current(), place)) {
       await this.#keepMissed(place);
@@ -189,7 +194,12 @@ class DeliverySender {
     const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
     // A longer wait was set before the clock was set back.
     if (waitMs > 0 && waitMs <= MAX_WAIT_MS) {
-      await clock.pause(waitMs, signal);
+      if (!fallback) await clock.pause(waitMs, signal);
+      else {
+        // 0 from the time on at which only news are to be sent there.
+        const dueInMs = fallbackInMs(this.#current(), place, clock.nowMs()) || waitMs;
+        await this.#pauseUntilWoken(place, Math.min(waitMs, dueInMs));
+      }
       return true;
     }
     return await this.#deliver(work);
@@ -200,6 +210,28 @@ class DeliverySender {
     this.#pauses.set(place, news);
     await this.#options.clock.pause(ms, AbortSignal.any([this.#stopping.signal, news.signal]));
     this.#pauses.delete(place);
+  }
+
+  /** Sends what waits for a place that can't be reached to its fallback, too. */
+  async #sendToFallback(place: string, to: string) {
+    const change = (watching: Watching) =>
+      withFallback(watching, { place, to }, this.#alertContext());
+    const before = this.#current();
+    if (!before || change(before) === before) return;
+    await this.#storeAsHolder('', change);
+    this.#options.log.warn(
+      { place, to },
+      'a channel can’t be reached; its alerts are sent to its fallback',
+    );
+    this.wake();
+  }
+
+  /** The fact that a message is sent to a fallback, as long as it is true. */
+  async #fallbackPart(place: string): Promise<CardPart[]> {
+    const { from, insteadOf } = (await this.#options.webhookAt?.(place)) ?? {};
+    const atMs = insteadOf && from && unreachableSinceMs(this.#current(), from);
+    if (!atMs) return [];
+    return [factsPart({ label: `${insteadOf} can’t be reached since`, value: { atMs } })];
   }
 
   /** Makes one step. Resolves to false if the place's platform isn't connected. */
@@ -225,6 +257,7 @@ class DeliverySender {
     let { attempted } = due.delivery;
     const settings = await this.#settingsOf(placeKey(place));
     const link = await this.#linkTo(due.alert);
+    const first = await this.#fallbackPart(placeKey(place));
     const landsInMs = this.#landsInMs(due.delivery);
     const work = await this.#begin(
       due,
@@ -241,7 +274,7 @@ class DeliverySender {
     this.#assertHeld();
     let posted: Awaited<ReturnType<Messenger['post']>>;
     try {
-      const card = this.#cardOf(alert, { ...delivery, mention });
+      const card = this.#cardOf(alert, { ...delivery, mention }, first);
       posted = await platform.post({ channel, card, id: postId, attempted, landsInMs });
     } catch (error) {
       const asBefore = (now: Delivery) => ({ ...now, attempted });
@@ -275,13 +308,14 @@ class DeliverySender {
       await this.#begin(due, (now) => ({ ...now, triedOpen: true }));
       return;
     }
+    const first = await this.#fallbackPart(placeKey(place));
     const work = await this.#begin(due);
     if (!work?.delivery.posted || isFirstOpen(work)) return;
     const { alert, delivery } = work;
     const { postId, posted } = work.delivery;
     this.#assertHeld();
     try {
-      await platform.update(place.channel, posted, this.#cardOf(alert, delivery));
+      await platform.update(place.channel, posted, this.#cardOf(alert, delivery, first));
     } catch (error) {
       return await this.#storeFailure({ place, postId, request: 'change' }, error);
     }
@@ -473,10 +507,10 @@ class DeliverySender {
     return this.#options.state.current();
   }
 
-  #cardOf(alert: Alert, delivery: Delivery): Card {
+  #cardOf(alert: Alert, delivery: Delivery, first: CardPart[]): Card {
     const alerts = this.#current()?.alerts;
     const card = cardOf(alert, delivery, onlyIncidentOf(alert, alerts));
-    return { ...card, alert: alertData(alert, alerts) };
+    return { ...card, parts: [...first, ...card.parts], alert: alertData(alert, alerts) };
   }
 
   async #settingsOf(place: string): Promise<ChannelSettings> {

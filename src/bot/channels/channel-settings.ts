@@ -23,6 +23,9 @@ export const Escalation = z.object({
 });
 export type Escalation = z.infer<typeof Escalation>;
 
+/** The webhook that gets alerts while the channel can't be reached: a `placeKey`, and its address as shown. */
+const Fallback = z.object({ place: z.string(), shown: z.string() });
+
 export const ReportSchedule = z.object({
   every: z.enum(['daily', 'weekly', 'monthly']),
   /** Minute of the day in the zone, 0 to 1439. */
@@ -44,6 +47,7 @@ export const ChannelSettings = z.object({
   mention: Mention.optional(),
   escalation: Escalation.optional(),
   report: ReportSchedule.optional(),
+  fallback: Fallback.optional(),
 });
 export type ChannelSettings = z.infer<typeof ChannelSettings>;
 
@@ -67,6 +71,7 @@ export function settingsInSentences({
   mention,
   escalation,
   report,
+  fallback,
 }: ChannelSettings): string[] {
   return [
     quiet &&
@@ -75,6 +80,7 @@ export function settingsInSentences({
       `Unacknowledged outages are repeated every ${everyInWords(remindMs)}.`,
     mention && `A new outage mentions ${mentionInWords(mention)}.`,
     escalation && `${escalationInWords(escalation)}.`,
+    fallback && `Alerts that can’t be posted here for 2 minutes are sent to ${fallback.shown}.`,
     report && `A report is posted ${scheduleInWords(report)}.`,
   ].filter((sentence) => typeof sentence === 'string');
 }

@@ -21,6 +21,18 @@ export interface MonitorRef extends z.infer<typeof StoredRef> {
 /** Documents of version 1 hold only texts. */
 const StoredFilter = z.union([MonitorFilter, z.string().transform((text) => ({ text }))]);
 
+/** A webhook that a channel registered, in the document of its own place. */
+const Webhook = z.object({
+  /** The key of that channel. */
+  from: z.string(),
+  /** Its address, encrypted, and as people may see it. */
+  sealed: z.string(),
+  shown: z.string(),
+  /** The platform of the channel whose fallback it is. */
+  insteadOf: z.string().optional(),
+});
+type Webhook = z.infer<typeof Webhook>;
+
 /** Subscription of a channel. */
 const Subscription = z.object({
   added: z.array(StoredRef),
@@ -30,6 +42,7 @@ const Subscription = z.object({
   except: z.array(StoredFilter),
   /** Kept when alerts are turned off. Otherwise anyone could remove a mention by turning alerts off. */
   settings: ChannelSettings.optional(),
+  webhook: Webhook.optional(),
 });
 type Subscription = z.infer<typeof Subscription>;
 
@@ -47,6 +60,14 @@ export function createChannels(store: Store) {
     version: 2,
     whenCorrupt: 'refuse',
   });
+  async function webhooksOf(from: string) {
+    return (await collection.list()).flatMap(({ id, document }) => {
+      const place = parsePlace(id);
+      const { webhook } = document;
+      return place && webhook?.from === from ? [{ ...webhook, key: id, place, document }] : [];
+    });
+  }
+
   return {
     /** Subscribes a channel to one monitor. Throws `CommandError` if it has too many. */
     async add(place: Place, monitor: MonitorRef) {
@@ -65,21 +86,28 @@ export function createChannels(store: Store) {
      * Changes the subscription (on or off, for a filter or all), the settings, or both. Turning tags off needs the `monitors`
      * that have them. Throws `CommandError`, with nothing changed, if there are too many filters.
      */
-    async change(
-      place: Place,
-      { hearing, settings }: { hearing?: HearingChange; settings?: SettingsChange },
-    ) {
+    async change(place: Place, { hearing, settings, webhook }: ChannelChange) {
       await collection.update(placeKey(place), (current = NO_SUBSCRIPTION) => {
-        const heard = hearing ? turned(current, hearing) : current;
+        const before = webhook ? { ...current, webhook } : current;
+        const heard = hearing ? turned(before, hearing) : before;
         if (!settings) return heard;
         return { ...heard, settings: changedSettings(current.settings, settings) };
       });
+    },
+    /** By place key. */
+    async webhookAt(place: string) {
+      return (await collection.get(place))?.webhook;
+    },
+    /** The webhooks that a channel registered, by its place key. */
+    webhooksOf,
+    async removeWebhook(place: string) {
+      await collection.erase(place, () => undefined);
     },
     /** Resolves to the place keys of removed channels that had alerts. */
     async forgetPlaces(gone: GonePlaces) {
       const heard = new Set<string>();
       await collection.eraseAll((place, hearing) => {
-        if (!gone.has(place)) return false;
+        if (!gone.has(place) && !gone.has(hearing.webhook?.from ?? '')) return false;
         if (isSubscribed(hearing)) heard.add(place);
         return true;
       });
@@ -88,14 +116,7 @@ export function createChannels(store: Store) {
     /** Describes the alerts and reports of a channel. Use `always` for channels in ALERT_CHANNELS. */
     async describe(place: Place, { always = false } = {}) {
       const subscription = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
-      const { report, ...alerting } = subscription.settings ?? {};
-      const how = settingsInSentences(alerting);
-      const isOn = always || isSubscribed(subscription);
-      return [
-        always ? ALWAYS : inASentence(subscription),
-        ...(isOn || how.length === 0 ? how : [`When alerts are on: ${how.join(' ')}`]),
-        ...settingsInSentences(report ? { report } : {}),
-      ].join(' ');
+      return inSentences(subscription, { always, webhooks: await webhooksOf(placeKey(place)) });
     },
     /** Resolves to a test of monitors, with the current subscription. */
     async subscriptionOf(place: Place) {
@@ -167,7 +188,13 @@ function isSubscribed({ added, all, filters }: Subscription): boolean {
   return all || added.length > 0 || filters.length > 0;
 }
 
-interface HearingChange {
+interface ChannelChange {
+  hearing?: HearingChange;
+  settings?: SettingsChange;
+  webhook?: Webhook;
+}
+
+export interface HearingChange {
   on: boolean;
   filter?: MonitorFilter;
   monitors?: readonly MonitorRef[];
@@ -200,18 +227,38 @@ function bounded(filters: MonitorFilter[]): MonitorFilter[] {
   return filters;
 }
 
+function inSentences(
+  subscription: Subscription,
+  {
+    always,
+    webhooks,
+  }: { always: boolean; webhooks: ReadonlyArray<Webhook & { document: Subscription }> },
+): string {
+  const { report, ...alerting } = subscription.settings ?? {};
+  const how = settingsInSentences(alerting);
+  const isOn = always || isSubscribed(subscription);
+  return [
+    always ? ALWAYS : inASentence(subscription),
+    ...(isOn || how.length === 0 ? how : [`When alerts are on: ${how.join(' ')}`]),
+    ...settingsInSentences(report ? { report } : {}),
+    ...webhooks
+      .filter(({ insteadOf }) => insteadOf === undefined)
+      .map(({ document, shown }) => inASentence(document, `The webhook ${shown}`)),
+  ].join(' ');
+}
+
 const ALWAYS = 'This channel gets every alert because it is listed in ALERT_CHANNELS.';
 
-function inASentence({ added, all, filters, except }: Subscription): string {
+function inASentence({ added, all, filters, except }: Subscription, who = 'This channel'): string {
   const but = except.length > 0 ? `, except those${filtersInWords(except)}` : '';
   const own =
     added.length > 0
       ? `the ${added.length === 1 ? 'monitor' : `${added.length} monitors`} added here`
       : '';
-  if (all) return `This channel gets alerts for every monitor${but}.`;
+  if (all) return `${who} gets alerts for every monitor${but}.`;
   const some = filters.length > 0 ? `monitors${filtersInWords(filters)}${but}` : '';
   const both = [own, some].filter((text) => text !== '').join(' and ');
-  return both === '' ? 'This channel gets no alerts.' : `This channel gets alerts for ${both}.`;
+  return both === '' ? `${who} gets no alerts.` : `${who} gets alerts for ${both}.`;
 }
 
 /** ` with “shop”, “cart” in name or target or tagged eu` */

@@ -8,6 +8,7 @@ import type { ModelCatalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
 import type { Channels } from '../channels/channels.ts';
+import type { Webhooks } from '../channels/webhooks.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
@@ -207,6 +208,7 @@ export interface Call {
   ask: Ask;
   catalog: ModelCatalog;
   channels: Channels;
+  webhooks: Webhooks;
   channelDefaults: ChannelDefaults;
   usageLog: UsageLog;
   conversations: Conversations;

@@ -163,7 +163,7 @@ const withAlert = (watching: Watching, alert: Alert): Watching => ({
 
 export function adviceFor(place: string): string {
   if (parsePlace(place)?.platform === WEBHOOK) {
-    return 'If its address has changed, replace it in ALERT_CHANNELS.';
+    return 'If its address has changed, replace it in ALERT_CHANNELS, or with /monitor alerts in the channel that added it.';
   }
   return `Invite Askwatch to ${place} and let it post there, or turn alerts off there.`;
 }

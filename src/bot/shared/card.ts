@@ -25,25 +25,22 @@ export interface Card {
   alert?: AlertData;
 }
 
-/** An alert as data. It has no fact that the card doesn't show. */
+/** An alert as data, with times in ISO 8601 and no fact that the card doesn't show. */
 export interface AlertData {
   /** Grows with every change of the alert. */
   sequence: number;
   state: 'open' | 'acknowledged' | 'resolved';
   /** The first ones; `moreMonitors` counts the rest. */
-  monitors: AlertedMonitor[];
-  moreMonitors?: number;
-}
-
-export interface AlertedMonitor {
-  id: string;
-  name: string;
-  /** Without secrets. */
-  target?: string;
-  status: string;
-  sinceMs: number;
-  untilMs?: number;
-  cause?: string;
+  monitors: ReadonlyArray<{
+    id: string;
+    name: string;
+    target?: string;
+    status: string;
+    since: string;
+    until?: string;
+    cause?: string;
+  }>;
+  moreMonitors: number;
 }
 
 /** A button. A press invokes the command with these values, even after a restart. */

@@ -45,6 +45,7 @@ export async function openAlertWorld(options: {
   const { log, lines: logged } = recordingLog();
   const folder = await temporaryFolder();
   const slack = createScriptedPlatform('slack');
+  const webhook = createScriptedPlatform('webhook');
   const postedAtMs = new Map<string, number>();
   const statuses = new Map<string, string>();
   const clock = createHandClock(Date.parse(startsAt));
@@ -63,7 +64,8 @@ export async function openAlertWorld(options: {
       update: (change) => step(() => durable.update(change)),
     };
     const settingsOf = (place: string) => step(() => channels.settingsOf(place));
-    const alerting = { alertPlaces: places, settingsOf, clock, random: () => 0.5, log };
+    const { webhookAt } = channels;
+    const alerting = { alertPlaces: places, settingsOf, webhookAt, clock, random: () => 0.5, log };
     const sender = createSender({ state, ...alerting });
     sender.start([
       {
@@ -77,6 +79,12 @@ export async function openAlertWorld(options: {
         announce: (line) => step(() => slack.announce(line)),
         linkTo: async (channel, { message }) => `https://slack.example/${channel}/${message}`,
       },
+      {
+        ...webhook,
+        post: (post) => step(() => webhook.post(post)),
+        update: (...update) => step(() => webhook.update(...update)),
+        announce: (line) => step(() => webhook.announce(line)),
+      },
     ]);
     const incidents = createIncidents({ state, nowMs: clock.nowMs, onChange: sender.wake });
     const { killIn } = current;
@@ -86,7 +94,8 @@ export async function openAlertWorld(options: {
   let life = live(await open());
 
   async function isIdle() {
-    for (const place of places.map(placeKey)) {
+    const inAlerts = life.state.current()?.alerts.flatMap(({ deliveries }) => deliveries) ?? [];
+    for (const place of new Set([...places.map(placeKey), ...inAlerts.map((one) => one.place)])) {
       const { quiet } = await life.channels.settingsOf(place);
       const untilMs = quiet && quietUntilMs(quiet, clock.nowMs());
       const work = nextFor(life.state.current(), place, clock.nowMs(), untilMs);
@@ -136,11 +145,21 @@ export async function openAlertWorld(options: {
 
   return {
     slack,
+    webhook,
     nowMs: clock.nowMs,
     alerts: () => life.state.current()?.alerts ?? [],
     incidents: () => life.incidents,
     async set(settings: SettingsChange, place: Place = OPS) {
       await life.channels.change(place, { settings });
+    },
+    /** Gives the first channel a fallback. */
+    async setFallback() {
+      const place = { platform: 'webhook', channel: 'hooks.example/1' };
+      const [from, shown] = [placeKey(OPS), 'https://hooks.example/…'];
+      const settings = { fallback: { place: placeKey(place), shown } };
+      await life.channels.change(OPS, { settings });
+      const webhook = { from, shown, sealed: '', insteadOf: 'Slack' };
+      await life.channels.change(place, { webhook });
     },
     /** Sets statuses and looks; `undefined` takes a monitor out of the list. */
     async see(changes: Record<string, string | undefined>) {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { durationProblem, readDuration } from '../../../contracts/duration.ts';
 import { readMention, type SettingsChange } from '../../channels/channel-settings.ts';
+import type { HearingChange } from '../../channels/channels.ts';
 import { requireTags, taggedInWords, tagsField } from '../../channels/monitor-filter.ts';
 import { readHours, zoneIn } from '../../channels/quiet-hours.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { toEveryone } from '../../shared/invocation.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { hasPlace, placeKey } from '../../shared/place.ts';
 import { mayManage } from '../../shared/rights.ts';
 import { type Call, command, optionalText } from '../command.ts';
@@ -26,6 +27,11 @@ const input = z.object({
     'A user group or role to mention when an outage begins; off removes it',
   ),
   tags: tagsField,
+  via: optionalText(2000, 'The https address of a webhook that gets these alerts instead'),
+  fallback: optionalText(
+    2000,
+    'The https address of a webhook that gets alerts while this channel can’t be reached; off removes it',
+  ),
 });
 
 /** Sets the alerts that this channel receives, and its quiet hours, reminders and mention. */
@@ -35,8 +41,8 @@ export const monitorAlerts = command({
     'Turn alerts here on or off, for all monitors or some; set quiet hours, reminders, a mention',
   right: {
     ...mayManage('change its alert settings', 'place'),
-    when: ({ quiet, zone, remind, mention }) =>
-      [quiet, zone, remind, mention].some((value) => value !== undefined),
+    when: ({ quiet, zone, remind, mention, via, fallback }) =>
+      [quiet, zone, remind, mention, via, fallback].some((value) => value !== undefined),
   },
   input,
   examples: [
@@ -46,12 +52,13 @@ export const monitorAlerts = command({
     '/monitor alerts off',
     '/monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin',
     '/monitor alerts on remind=4h',
+    '/monitor alerts on shop via=https://hooks.example.com/askwatch',
   ],
   async run(values, call) {
     const { channels, place } = call;
-    const { switch: turned, filter: text, tags } = values;
+    const { switch: turned, filter: text, tags, via } = values;
     const settings = await settingsIn(values, call);
-    const isSet = Object.keys(settings).length > 0;
+    const isSet = Object.keys(settings).length > 0 || values.fallback !== undefined;
     if (isSet && turned === 'off') {
       throw new CommandError(
         'Settings only work with “on”. To remove one, set it to off: /monitor alerts on quiet=off. To turn all alerts off: /monitor alerts off',
@@ -64,14 +71,58 @@ export const monitorAlerts = command({
     // A filter whose tag nobody has any more can still be turned off.
     if (turned === 'on') requireTags(tags, monitors);
     const hearing = { on: turned === 'on', filter, monitors };
+    const which =
+      filter && ` for ${text === undefined ? 'monitors' : `“${text}”`}${taggedInWords(tags)}`;
+    if (via !== undefined) {
+      if (isSet) throw new CommandError('“via” only goes with a filter or tags.');
+      return await changeWebhook(via, { ...hearing, which }, call);
+    }
+    const fallback = await changeFallback(values, call);
+    if (fallback !== undefined) settings.fallback = fallback;
     await channels.change(place, { ...(turns && { hearing }), ...(isSet && { settings }) });
     const always = hasPlace(call.settings.alertPlaces, place);
-    const title = turns
-      ? `Alerts ${turned}${filter === undefined ? '' : ` for ${text === undefined ? 'monitors' : `“${text}”`}${taggedInWords(tags)}`}`
-      : 'Alert settings changed';
-    return toEveryone(textCard('good', title, await channels.describe(place, { always })));
+    const title = turns ? `Alerts ${turned}${which ?? ''}` : 'Alert settings changed';
+    const card = textCard('good', title, await channels.describe(place, { always }));
+    // Discord shows a command next to a public answer.
+    return values.fallback === undefined ? toEveryone(card) : toAsker(card);
   },
 });
+
+/** Adds a webhook or changes its filter; without a filter, off removes it. */
+async function changeWebhook(
+  via: string,
+  hearing: HearingChange & { which?: string },
+  { channels, webhooks, place: from }: Call,
+) {
+  const { on, filter, which = '' } = hearing;
+  if (!on) {
+    const { place, shown } = await webhooks.find(via, from);
+    if (filter) await channels.change(place, { hearing });
+    else await channels.removeWebhook(placeKey(place));
+    const title = filter ? `${shown} gets no alerts${which}` : `${shown} removed`;
+    return toAsker(textCard('good', title, await channels.describe(from)));
+  }
+  const title = `Alerts${which} arrive here from now on`;
+  const { place, shown } = await webhooks.register(via, { from, title });
+  await channels.change(place, { hearing });
+  const how = `It has got a first post. To remove it: /monitor alerts off via=${shown}`;
+  return toAsker(textCard('good', `${shown} gets alerts${which}`, how));
+}
+
+/** The new fallback; `null` removes it. */
+async function changeFallback(
+  { fallback: text }: AlertsInput,
+  { channels, webhooks, place: from, traitsOf }: Call,
+): Promise<SettingsChange['fallback']> {
+  if (text === undefined) return undefined;
+  const { title: insteadOf = from.platform } = traitsOf(from.platform);
+  const title = `Alerts arrive here when ${insteadOf} can’t be reached for 2 minutes`;
+  const added = isOff(text) ? null : await webhooks.register(text, { from, title, insteadOf });
+  const fallback = added && { place: placeKey(added.place), shown: added.shown };
+  const { fallback: before } = await channels.settingsOf(placeKey(from));
+  if (before && before.place !== fallback?.place) await channels.removeWebhook(before.place);
+  return fallback;
+}
 
 type AlertsInput = z.output<typeof input>;
 

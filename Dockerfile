@@ -5,7 +5,8 @@
 # For reproducible builds, pin the image by digest: --build-arg NODE_IMAGE=node:24-slim@sha256:…
 ARG NODE_IMAGE=node:24-slim
 
-FROM ${NODE_IMAGE} AS package
+# The package is the same for every processor, so it is built on the builder's own.
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS package
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readSettings, variables } from '../src/app/settings.ts';
+import { createProbe } from '../src/monitoring/connectivity/probe.ts';
 import { lettingIn, readDockerfile } from './helpers/end-to-end/dockerfile.ts';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -45,7 +46,7 @@ test('The program says how long it takes to stop, to say whether it is ready, an
 
 test('The Dockerfile fits the program', () => {
   expect(said('ARG')).toEqual(['NODE_IMAGE=node:24-slim']);
-  expect(said('FROM').filter((from) => !/^\$\{NODE_IMAGE\}/.test(from))).toEqual([]);
+  expect(said('FROM').filter((from) => !/\$\{NODE_IMAGE\}/.test(from))).toEqual([]);
   expect(user).toBe('10001:10001');
   const { NODE_ENV, ...env } = imageEnv;
   expect(NODE_ENV).toBe('production');
@@ -117,19 +118,23 @@ test('compose.yaml has no secret of its own, and says how to make up those it as
     const without = { ...secrets, [name]: '' };
     expect(() => environment('askwatch-1', without)).toThrow(/^\w+: Set it in \.env.*openssl/);
   }
-  const { POSTGRES_PASSWORD } = compose.services.database.environment;
-  expect(() => filledIn(POSTGRES_PASSWORD)).toThrow('Set it in .env');
-  const defaults = [...read('compose.yaml').matchAll(/\$\{(\w+)\b(?!:\?)/g)].map(
+  for (const password of [
+    compose.services.database.environment.POSTGRES_PASSWORD,
+    compose.services.backup.environment.PGPASSWORD,
+  ]) {
+    expect(() => filledIn(password)).toThrow('Set it in .env');
+  }
+  const defaults = [...read('compose.yaml').matchAll(/(?<!\$)\$\{(\w+)\b(?!:\?)/g)].map(
     ([, name]) => name,
   );
-  expect(new Set(defaults)).toEqual(new Set(['PUBLIC_URL']));
+  expect(new Set(defaults)).toEqual(new Set(['PUBLIC_URL', 'MONITOR_NETWORK_ANCHORS']));
 });
 
 test('compose.yaml lets nobody in but through the proxy, which has an address that nothing else gets', () => {
   const services = Object.entries<Yaml>(compose.services);
   expect(services.filter(([, { ports }]) => ports).map(([name]) => name)).toEqual(['proxy']);
   const networks = (name: string) => [compose.services[name].networks].flat();
-  expect(networks('database')).toEqual(['back']);
+  expect([networks('database'), networks('backup')]).toEqual([['back'], ['back']]);
   expect(Object.keys(compose.services.proxy.networks)).toEqual(['front']);
   expect(compose.networks.back.internal).toBe(true);
   const [{ subnet, ip_range }] = compose.networks.front.ipam.config;
@@ -147,6 +152,32 @@ test('compose.yaml has the proxy ask for readiness, at every process and its por
   expect(seconds('health_timeout')).toBeGreaterThan(READY_SECONDS);
   expect(seconds('health_interval')).toBeLessThan(DRAIN_SECONDS);
   expect(Number(/^postgres:(\d+)$/.exec(compose.services.database.image)?.[1])).toBeGreaterThan(14);
+});
+
+test('compose.yaml limits the memory, processors, processes and log of every service', () => {
+  for (const [name, service] of Object.entries<Yaml>(compose.services)) {
+    const { mem_limit, cpus, pids_limit, logging } = service;
+    expect([name, mem_limit, cpus, pids_limit]).toEqual([
+      ...[name, expect.stringMatching(/^\d+[mg]$/), expect.any(Number), expect.any(Number)],
+    ]);
+    expect(logging.options).toEqual({ 'max-size': '10m', 'max-file': '3' });
+  }
+});
+
+test('compose.yaml starts each service once the ones that it needs are healthy', () => {
+  const needs = Object.entries<Yaml>(compose.services).flatMap(([name, { depends_on = {} }]) =>
+    Object.entries<Yaml>(depends_on).map(([other, { condition }]) => [name, other, condition]),
+  );
+  expect(needs).toEqual([
+    ...replicas.map((name) => [name, 'database', 'service_healthy']),
+    ['backup', 'database', 'service_healthy'],
+    ...replicas.map((name) => ['proxy', name, 'service_healthy']),
+  ]);
+});
+
+test('compose.yaml lets the program tell whether its own network works', () => {
+  const { networkAnchors } = readSettings({ ...imageEnv, ...environment('askwatch-1', secrets) });
+  expect(createProbe({ anchors: networkAnchors }).canTell()).toBe(true);
 });
 
 test('manifests/kubernetes.yaml runs the image as it is made, with settings from a Secret of its own', () => {

@@ -39,7 +39,7 @@ describe.skipIf(!canBuild && !process.env.CI)('the image', () => {
     const dataDir = await volume();
     const child = spawnAskwatch({
       dataDir,
-      command: image.inside(dataDir, image.entrypoint),
+      command: image.inside(dataDir, [...image.entrypoint, ...image.cmd]),
       env: image.env,
     });
     expect(await child.exit).toBe(1);
@@ -49,7 +49,7 @@ describe.skipIf(!canBuild && !process.env.CI)('the image', () => {
   test('runs as its user, writes nothing but its volume, is found well, and ends by SIGTERM', async () => {
     const dataDir = await volume();
     const env = { ...image.env, HOST: '127.0.0.1', PORT: '0' };
-    const command = image.inside(dataDir, image.entrypoint);
+    const command = image.inside(dataDir, [...image.entrypoint, ...image.cmd]);
     const askwatch = await startAskwatch({ dataDir, command, env });
     const status = await readFile(`/proc/${askwatch.pid}/status`, 'utf8');
     expect(status).toMatch(/^Name:\tnode$[\s\S]*^Uid:\t10001\t10001\t10001\t10001$/m);

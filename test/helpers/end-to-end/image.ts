@@ -17,6 +17,8 @@ export interface Image {
   files: string;
   env: Record<string, string>;
   entrypoint: string[];
+  /** Arguments of the entrypoint, unless there are others. */
+  cmd: string[];
   healthcheck: string[];
   /** Returns a command that runs in the image as its user, without root's rights, with only `volume` writable at /data. */
   inside(volume: string, command: readonly string[]): string[];
@@ -41,6 +43,7 @@ export async function buildImage(atEnd: AtEnd): Promise<Image> {
   let stage = { name: '', files: '', work: '/', env: {} as Record<string, string> };
   let user = '0:0';
   let entrypoint: string[] = [];
+  let cmd: string[] = [];
   let healthcheck: string[] = [];
   for (const { name, text } of readDockerfile(
     await readFile(join(checkout, 'Dockerfile'), 'utf8'),
@@ -65,7 +68,7 @@ export async function buildImage(atEnd: AtEnd): Promise<Image> {
     } else if (name === 'ENTRYPOINT') {
       entrypoint = JSON.parse(text);
     } else if (name === 'CMD') {
-      entrypoint.push(...JSON.parse(text));
+      cmd = JSON.parse(text);
     } else if (name === 'HEALTHCHECK') {
       healthcheck = JSON.parse(text.slice(text.indexOf('[')));
     } else if (!['ARG', 'LABEL', 'VOLUME', 'EXPOSE'].includes(name)) {
@@ -116,5 +119,5 @@ export async function buildImage(atEnd: AtEnd): Promise<Image> {
     return ['unshare', '--mount', 'sh', '-euc', script, 'sh', ...command];
   }
 
-  return { files: stage.files, env: stage.env, entrypoint, healthcheck, inside };
+  return { files: stage.files, env: stage.env, entrypoint, cmd, healthcheck, inside };
 }

@@ -1,9 +1,14 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readSettings, variables } from '../src/app/settings.ts';
 import { createProbe } from '../src/monitoring/connectivity/probe.ts';
 import { lettingIn, readDockerfile } from './helpers/end-to-end/dockerfile.ts';
+import { temporaryFolder } from './helpers/temporary-folder.ts';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
@@ -35,10 +40,14 @@ const imageEnv = Object.fromEntries(
 // biome-ignore lint/suspicious/noExplicitAny: what it has to be is what is tested
 type Yaml = any;
 const compose: Yaml = parse(read('compose.yaml'), { merge: true });
-const kubernetes: Yaml[] = parseAllDocuments(read('manifests/kubernetes.yaml')).map((one) =>
-  one.toJS(),
-);
+const kubernetes: Yaml[] = parse(
+  read('manifests/kubernetes/base/kustomization.yaml'),
+).resources.map((path: string) => parse(read(`manifests/kubernetes/base/${path}`)));
 const ofKind = (kind: string) => kubernetes.find((one) => one.kind === kind);
+const serviceMonitor: Yaml = parse(read('manifests/kubernetes/prometheus/service-monitor.yaml'));
+
+/** Not in CI: Debian's package is older than kustomize's components. */
+const hasKubectl = spawnSync('kubectl', ['kustomize', '--help']).status === 0;
 
 test('The program says how long it takes to stop, to say whether it is ready, and to be heard', () => {
   expect([STOP_SECONDS, READY_SECONDS, DRAIN_SECONDS]).toEqual([10, 3, 3]);
@@ -180,12 +189,7 @@ test('compose.yaml lets the program tell whether its own network works', () => {
   expect(createProbe({ anchors: networkAnchors }).canTell()).toBe(true);
 });
 
-test('manifests/kubernetes.yaml runs the image as it is made, with settings from a Secret of its own', () => {
-  expect(kubernetes.map(({ kind }) => kind)).toEqual([
-    'Deployment',
-    'PodDisruptionBudget',
-    'Service',
-  ]);
+test('manifests/kubernetes runs the image as it is built, with settings from a secret', () => {
   const { spec } = ofKind('Deployment').spec.template;
   const [container] = spec.containers;
   const { runAsUser, runAsGroup, runAsNonRoot } = spec.securityContext;
@@ -212,7 +216,7 @@ test('manifests/kubernetes.yaml runs the image as it is made, with settings from
   expect(internalUrl).toBe(`http://${ownIp}:${port}`);
 });
 
-test('manifests/kubernetes.yaml asks what the program answers, and gives it the time it takes to stop', () => {
+test('manifests/kubernetes asks what the program answers, and gives it the time that it takes to stop', () => {
   const { spec } = ofKind('Deployment').spec.template;
   const [{ startupProbe, livenessProbe, readinessProbe, lifecycle, ports }] = spec.containers;
   const [{ name: port }] = ports;
@@ -225,21 +229,75 @@ test('manifests/kubernetes.yaml asks what the program answers, and gives it the 
   expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(seconds + STOP_SECONDS);
 });
 
-test('manifests/kubernetes.yaml has every part choose the same processes, and never all of them away', () => {
+test('manifests/kubernetes selects the same pods in every part, and never has all of them away', () => {
   const { selector, template, strategy, replicas: count } = ofKind('Deployment').spec;
   const { labels } = template.metadata;
   const service = ofKind('Service').spec;
   const budget = ofKind('PodDisruptionBudget').spec;
-  expect([selector.matchLabels, service.selector, budget.selector.matchLabels]).toEqual([
-    ...[labels, labels, labels],
-  ]);
+  const policy = ofKind('NetworkPolicy').spec;
+  for (const selected of [
+    selector.matchLabels,
+    service.selector,
+    budget.selector.matchLabels,
+    policy.podSelector.matchLabels,
+    policy.ingress[0].from[0].podSelector.matchLabels,
+    ofKind('Service').metadata.labels,
+    serviceMonitor.spec.selector.matchLabels,
+  ]) {
+    expect(selected).toEqual(labels);
+  }
   for (const { labelSelector } of template.spec.topologySpreadConstraints) {
     expect(labelSelector.matchLabels).toEqual(labels);
   }
-  expect(service.ports[0].targetPort).toBe(template.spec.containers[0].ports[0].name);
+  const [{ name: port }] = template.spec.containers[0].ports;
+  expect([service.ports[0].targetPort, policy.ingress[0].ports[0].port]).toEqual([port, port]);
+  const [{ backend }] = ofKind('Ingress').spec.rules[0].http.paths;
+  expect([backend.service.name, backend.service.port.name]).toEqual([
+    ofKind('Service').metadata.name,
+    service.ports[0].name,
+  ]);
+  expect(serviceMonitor.spec.endpoints[0].port).toBe(service.ports[0].name);
   expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
   expect(budget.maxUnavailable).toBeLessThan(count);
 });
+
+test('manifests/kubernetes/example has every setting that a pod needs, and refuses to start unchanged', () => {
+  const env = parseEnv(read('manifests/kubernetes/example/askwatch.env')) as NodeJS.ProcessEnv;
+  expect(Object.keys(env).filter((name) => !settings.has(name))).toEqual([]);
+  expect(() => readSettings({ ...imageEnv, ...env })).toThrow(
+    /DATABASE_URL: [\s\S]*CONSOLE_PASSWORD: /,
+  );
+  const changed = { CONSOLE_PASSWORD: 'correct horse', DATABASE_URL: 'postgres://a:b@c:5432/d' };
+  expect(() => readSettings({ ...imageEnv, ...env, ...changed })).not.toThrow();
+});
+
+test.skipIf(!hasKubectl)(
+  'kubectl renders manifests/kubernetes/example, with and without Prometheus',
+  async () => {
+    const folder = await temporaryFolder();
+    await cp(new URL('../manifests/kubernetes', import.meta.url), folder, { recursive: true });
+    const render = () =>
+      parseAllDocuments(
+        String(execFileSync('kubectl', ['kustomize', join(folder, 'example')])),
+      ).map((document) => document.toJS() as Yaml);
+    const rendered = render();
+    expect(rendered.map(({ kind }) => kind).sort()).toEqual(
+      [...kubernetes.map(({ kind }) => kind), 'Secret'].sort(),
+    );
+    const find = (kind: string) => rendered.find((one) => one.kind === kind);
+    const [container] = find('Deployment').spec.template.spec.containers;
+    expect(container.envFrom[0].secretRef.name).toBe(find('Secret').metadata.name);
+    expect(container.image).toBe(`registry.example.com/askwatch:${version}`);
+    expect(find('Ingress').spec.ingressClassName).toBe('nginx');
+    const file = join(folder, 'example/kustomization.yaml');
+    const text = await readFile(file, 'utf8');
+    await writeFile(
+      file,
+      text.replace('# components:', 'components:').replace('#   - ../pro', '  - ../pro'),
+    );
+    expect(render().map(({ kind }) => kind)).toContain('ServiceMonitor');
+  },
+);
 
 test('docs/metrics.md explains every rule of manifests/prometheus-rules.yaml', () => {
   const { groups }: Yaml = parse(read('manifests/prometheus-rules.yaml'));

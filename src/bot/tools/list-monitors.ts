@@ -6,6 +6,7 @@ import {
   type MonitorFilter,
   matches,
   requireTags,
+  taggedInWords,
   tagsField,
 } from '../channels/monitor-filter.ts';
 import { sortByUrgency } from '../incidents/monitor-order.ts';
@@ -79,9 +80,10 @@ export const listMonitors = tool({
   what: ({ status, text, tags, check_type, flapping }) => {
     const type = check_type === undefined ? '' : `${shortened(check_type, 20)} `;
     const which = [
+      taggedInWords(tags),
       ...(status === undefined ? [] : [` that are ${STATUS[status].words}`]),
       ...(flapping ? [' that flap'] : []),
-      filterInWords({ text, tags }),
+      filterInWords({ text }),
     ].join('');
     return `${which === '' ? 'all ' : ''}${type}monitors${which}`;
   },

@@ -213,7 +213,7 @@ test('look-ups of several monitors can be limited to tags, and name a tag that n
       { name: 'Mail', tags: ['eu', 'us'] },
       { name: 'Shop', tags: ['eu'] },
     ],
-    what: 'monitors that are down tagged eu',
+    what: 'monitors tagged eu that are down',
   });
   const incidents = await run('list_incidents', { tags: 'us', last: '1h' });
   expect(incidents).toMatchObject({

@@ -31,16 +31,11 @@ export function createWebhooks(
       const webhook = await channels.webhookAt(placeKey({ platform: WEBHOOK, channel }));
       if (!webhook) return trying.get(channel);
       const stored = await store.key.read();
-      const encryption = typeof stored === 'object' && createEncryption(stored.key, PURPOSE);
-      const address = encryption ? encryption.decrypt(webhook.sealed, channel) : undefined;
+      const key = typeof stored === 'object' ? stored.key : '';
+      const address = createEncryption(key, PURPOSE).decrypt(webhook.sealed, channel);
       if (address !== undefined) return address;
-      throw new DeliveryError(
-        'The webhook’s address was encrypted with a key that is lost. Add it again.',
-        {
-          permanent: true,
-          closed: true,
-        },
-      );
+      const lost = 'The key of the webhook’s address is lost. Add the webhook again.';
+      throw new DeliveryError(lost, { permanent: true, closed: true });
     },
     /**
      * Stores an address for the channel `from` once it has accepted a post with this title. Throws `CommandError`, with
@@ -56,12 +51,10 @@ export function createWebhooks(
       }
       const owner = placeKey(from);
       const place = placeOf(address, owner, insteadOf);
-      const others = (await channels.webhooksOf(owner)).filter(
-        ({ key }) => key !== placeKey(place),
-      );
-      if (others.length >= MAX_WEBHOOKS) {
+      const all = await channels.webhooksOf(owner);
+      if (all.length >= MAX_WEBHOOKS && !all.some(({ key }) => key === placeKey(place))) {
         throw new CommandError(
-          `This channel already has ${MAX_WEBHOOKS} webhooks. Remove one first: /monitor alerts off via=${others[0]?.shown}`,
+          `This channel already has ${MAX_WEBHOOKS} webhooks. Remove one first: /monitor alerts off via=${all[0]?.shown}`,
         );
       }
       const { channel } = place;
@@ -75,10 +68,8 @@ export function createWebhooks(
       } finally {
         trying.delete(channel);
       }
-      const sealed = createEncryption(await store.key.make(), PURPOSE).encrypt(
-        address.href,
-        channel,
-      );
+      const encryption = createEncryption(await store.key.make(), PURPOSE);
+      const sealed = encryption.encrypt(address.href, channel);
       const shown = maskedAddress(address);
       await channels.change(place, { webhook: { from: owner, sealed, shown, insteadOf } });
       return { place, shown };

@@ -1,13 +1,7 @@
 import { closedAt } from './closed-places.ts';
 import { withGroups } from './groups.ts';
 import { type AlertContext, heldUntil, isDelivered, isOpen, newDelivery } from './incidents.ts';
-import {
-  type Alert,
-  type Delivery,
-  type Incident,
-  incidentsIn,
-  type Watching,
-} from './watch-state.ts';
+import { type Alert, incidentsIn, type Watching } from './watch-state.ts';
 
 /** A place that can't be reached for so long has its alerts sent to its fallback, too. */
 const FALLBACK_AFTER_MS = 120_000;
@@ -46,21 +40,18 @@ export function withFallback(
   const { alerts } = watching;
   if (fallbackInMs(watching, place, around.nowMs) !== 0) return watching;
   const ids = newIn(alerts, place, around.nowMs);
-  const sent = new Set(
-    alerts.flatMap((alert) =>
-      alert.kind === 'group' && alert.place === to
-        ? alert.members.map(({ incidentId }) => incidentId)
-        : alert.deliveries.some((one) => one.place === to)
-          ? [alert.id]
-          : [],
-    ),
-  );
-  const toSend = (alert: Alert) => ids.has(alert.id) && !sent.has(alert.id);
+  for (const alert of alerts.filter(({ deliveries }) =>
+    deliveries.some((one) => one.place === to),
+  )) {
+    const sent = alert.kind === 'group' ? alert.members.map((one) => one.incidentId) : [alert.id];
+    for (const id of sent) ids.delete(id);
+  }
+  const toSend = (alert: Alert) => ids.has(alert.id);
   const incidents = incidentsIn(alerts).filter(toSend);
   if (!alerts.some(toSend)) return watching;
   // Only the fallback's own messages are arranged anew.
   const copies = incidents.map((one) => ({ ...one, deliveries: [newDelivery(to, one.id)] }));
-  const others = alerts.filter((alert) => !incidents.some(({ id }) => id === alert.id));
+  const others = alerts.filter((alert) => alert.kind !== 'incident' || !toSend(alert));
   const arranged = new Map(withGroups(others, copies, around).map((alert) => [alert.id, alert]));
   const before = alerts.map((alert): Alert => {
     const now = arranged.get(alert.id) ?? alert;
@@ -72,30 +63,22 @@ export function withFallback(
   return { ...watching, alerts: [...before, ...arranged.values()] };
 }
 
-/** Ids of outages that the place hasn't been told of. */
+/** Ids of outages that no message of the place shows. */
 function newIn(alerts: readonly Alert[], place: string, nowMs: number): Set<string> {
-  const incidents = new Map(incidentsIn(alerts).map((incident) => [incident.id, incident]));
-  const ids = alerts.flatMap((alert) =>
-    waitingIn(alert, place)
-      .filter((delivery) => heldUntil(delivery, nowMs) <= nowMs)
-      .flatMap((delivery) => newOf(alert, delivery, incidents)),
+  const openedAtMs = new Map(
+    incidentsIn(alerts)
+      .filter(isOpen)
+      .map((incident) => [incident.id, incident.openedAtMs]),
   );
+  const ids = alerts.flatMap((alert) => {
+    const waiting = waitingIn(alert, place).find((one) => heldUntil(one, nowMs) <= nowMs);
+    if (!waiting || alert.kind === 'notice' || alert.kind === 'report') return [];
+    const { posted, postedAtMs = 0 } = waiting;
+    if (alert.kind !== 'group') return posted ? [] : [alert.id];
+    const all = alert.members.map(({ incidentId }) => incidentId);
+    return all.filter((id) => (openedAtMs.get(id) ?? 0) > postedAtMs);
+  });
   return new Set(ids);
-}
-
-function newOf(
-  alert: Alert,
-  { posted, postedAtMs = 0 }: Delivery,
-  incidents: ReadonlyMap<string, Incident>,
-): string[] {
-  if (alert.kind === 'group') {
-    return alert.members.flatMap(({ incidentId }) => {
-      const incident = incidents.get(incidentId);
-      return incident && isOpen(incident) && incident.openedAtMs > postedAtMs ? [incidentId] : [];
-    });
-  }
-  const isAlert = alert.kind === 'incident' || alert.kind === 'monitoring-outage';
-  return isAlert && !posted ? [alert.id] : [];
 }
 
 const waitingIn = (alert: Alert, place: string) =>

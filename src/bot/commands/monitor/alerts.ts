@@ -92,7 +92,7 @@ export const monitorAlerts = command({
 async function changeWebhook(
   via: string,
   hearing: HearingChange & { which?: string },
-  { channels, webhooks, place: from }: Call,
+  { channels, webhooks, settings, place: from }: Call,
 ) {
   const { on, filter, which = '' } = hearing;
   if (!on) {
@@ -100,7 +100,8 @@ async function changeWebhook(
     if (filter) await channels.change(place, { hearing });
     else await channels.removeWebhook(placeKey(place));
     const title = filter ? `${shown} gets no alerts${which}` : `${shown} removed`;
-    return toAsker(textCard('good', title, await channels.describe(from)));
+    const always = hasPlace(settings.alertPlaces, from);
+    return toAsker(textCard('good', title, await channels.describe(from, { always })));
   }
   const title = `Alerts${which} arrive here from now on`;
   const { place, shown } = await webhooks.register(via, { from, title });

@@ -43,7 +43,7 @@ describe('the npm package', () => {
         ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', '.env.example'],
         ...['dist/cli.js', 'dist/main.js', 'dist/console/page/playground.js'],
         ...['docs/settings.md', 'docs/install.md', 'manifests/slack.json'],
-        ...['manifests/kubernetes/example/kustomization.yaml'],
+        ...['manifests/askwatch.service', 'manifests/kubernetes/example/kustomization.yaml'],
       ]),
     );
     expect(

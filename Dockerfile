@@ -2,7 +2,8 @@
 # The image contains the npm package and its dependencies.
 
 # Node.js 24 gets security fixes until April 2028. Source: nodejs/Release, "Release schedule".
-# For reproducible builds, pin the image by digest: --build-arg NODE_IMAGE=node:24-slim@sha256:…
+# Releases pin the digest that the tag has at that time (.github/workflows/release.yml). A digest written here would be out of date
+# with the next security fix. Pin your own builds with --build-arg NODE_IMAGE=node:24-slim@sha256:…
 ARG NODE_IMAGE=node:24-slim
 
 # The package is the same for every processor, so it is built on the builder's own.

@@ -31,6 +31,14 @@ const REFUSED = new Map([
   ['/askwatch forget', 'has to be typed in a thread'],
   ['/askwatch greet Ada', 'hello-world.md adds this command; a test of its own tries it'],
   ['/monitor resume Shop', 'needs a paused monitor'],
+  [
+    '/monitor alerts on shop via=https://hooks.example.com/services/T0/B1/abcdefgh1234',
+    'the host of the webhook doesn’t exist',
+  ],
+  [
+    '/monitor alerts on fallback=https://ntfy.example.com/your-topic#ntfy',
+    'the host of the webhook doesn’t exist',
+  ],
 ]);
 
 /** Questions that only a model can answer; the answer says so. */

@@ -31,6 +31,7 @@ test('all is well: one line a check, in an order that stays, and nothing is chan
     ['ok', 'Discord server'],
     ['ok', `Discord ${discord.general.id}`],
     ['ok', 'Discord invite'],
+    ['ok', 'Webhooks'],
     ['ok', 'Clock'],
   ]);
   expect(output).toContain('in sync');

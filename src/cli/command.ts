@@ -85,10 +85,11 @@ export class AskwatchCommand extends Command {
       .runs(async () => {
         const act = await load();
         return async (...given) => {
-          const { data, lines, quietLines = lines, code = 0 } = await act(...given);
+          const result = await act(...given);
           const { json, quiet } = this.opts<PrintOptions>();
+          const { lines, quietLines = lines, code = 0 } = result;
           const shown = quiet ? quietLines : lines;
-          if (json) this.run.out.write(`${JSON.stringify(data, null, 2)}\n`);
+          if (json) this.run.out.write(`${JSON.stringify(result.data, null, 2)}\n`);
           else if (shown.length > 0) this.run.out.write(`${shown.join('\n')}\n`);
           return code;
         };

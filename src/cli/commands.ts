@@ -156,8 +156,8 @@ function addMonitors(monitors: AskwatchCommand): void {
   monitors
     .command('import')
     .description("Print the monitors in another tool's file as YAML")
-    .addArgument(new Argument('<tool>').choices(['gatus', 'file_sd']))
-    .argument('<file>', 'a file of up to 20 MB')
-    .example('askwatch monitors import gatus gatus.yaml > monitors.yaml')
+    .addArgument(new Argument('<tool>').choices(['kuma', 'uptimerobot', 'gatus', 'file_sd']))
+    .argument('<file>', 'kuma.db or a backup, a CSV export, a Gatus or file_sd file')
+    .example('askwatch monitors import kuma kuma.db > monitors.yaml')
     .prints(async () => (await import('./monitors.ts')).importFile);
 }

@@ -4,7 +4,7 @@ import { USAGE_DAYS } from '../contracts/gateway.ts';
 import type { KeyLimits } from '../contracts/key-limits.ts';
 import { KeyName } from '../http/key-bodies.ts';
 import { CommandLineError, type CommandRun, type PrintedResult } from './command.ts';
-import { type KeyActions, reachKeys } from './control-client.ts';
+import type { KeyActions } from './control-client.ts';
 import { keyTable, limitsText, type ServiceKey, usageTable } from './key-tables.ts';
 import { daysIn, type LimitOptions, limitsIn, OPTION_OF } from './options.ts';
 
@@ -122,6 +122,8 @@ async function withKeys(
   run: CommandRun,
   use: (keys: KeyActions) => Promise<PrintedResult>,
 ): Promise<PrintedResult> {
+  // Loads most of the program, so wrong arguments are refused before.
+  const { reachKeys } = await import('./control-client.ts');
   const keys = await reachKeys(run.program.version);
   try {
     return await use(keys);

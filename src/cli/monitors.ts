@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,7 +29,8 @@ import {
   type PrintOptions,
 } from './command.ts';
 import { loadSettings, type RunningProgram, reachRunning } from './control-client.ts';
-import { type ImportSource, importMonitors } from './import-monitors.ts';
+import { type ImportSource, importMonitors } from './import/import-monitors.ts';
+import { isSqlite, readKumaDatabase } from './import/kuma-file.ts';
 import { Progress } from './progress.ts';
 
 /** Time that `apply` waits for the running program. */
@@ -63,7 +64,7 @@ export async function planMonitors(
 export async function exportMonitors(_: unknown, run: CommandRun): Promise<PrintedResult> {
   return await withMonitors(run, async ({ standing }) => {
     const text = exportDefinitions(await standing());
-    return { data: parse(text), lines: text.trimEnd().split('\n') };
+    return fileResult(text);
   });
 }
 
@@ -253,22 +254,32 @@ async function waitUntilApplied(
 }
 
 export async function importFile(tool: ImportSource, file: string): Promise<PrintedResult> {
-  let bytes: Buffer;
+  const text = await readImport(tool, file);
+  const written = await importMonitors(tool, { name: file, text }).catch((error) => {
+    throw withProblems(error);
+  });
+  return fileResult(written);
+}
+
+/** A file with monitors. It is parsed only for JSON, because that takes seconds for 10,000. */
+const fileResult = (text: string): PrintedResult => ({
+  get data() {
+    return parse(text);
+  },
+  lines: text.trimEnd().split('\n'),
+});
+
+async function readImport(tool: ImportSource, file: string): Promise<string> {
   try {
-    bytes = await readFile(file);
+    const isDatabase = tool === 'kuma' && (await isSqlite(file));
+    if (isDatabase) return await readKumaDatabase(file, MAX_IMPORT_BYTES);
+    if ((await stat(file)).size <= MAX_IMPORT_BYTES) return await readFile(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof CommandLineError) throw error;
     throw new CommandLineError(`Cannot read ${plain(file)} (${code}). Check the path.`);
   }
-  if (bytes.length > MAX_IMPORT_BYTES) {
-    throw new CommandLineError(`${plain(file)} is larger than 20 MB. Split it into smaller files.`);
-  }
-  try {
-    const text = importMonitors(tool, { name: file, text: bytes.toString('utf8') });
-    return { data: parse(text), lines: text.trimEnd().split('\n') };
-  } catch (error) {
-    throw withProblems(error);
-  }
+  throw new CommandLineError(`${plain(file)} is larger than 20 MB. Split it into smaller files.`);
 }
 
 /** The problems of a file, each a line. */

@@ -62,6 +62,9 @@ const FILES = {
     conditions: ["[STATUS] == 200", "[BODY] == pat(*Example*)", "[RESPONSE_TIME] < 500"]
 `,
   'targets.json': '[{"targets": ["db.example.com:5432"]}]',
+  'monitors.csv': `Type,Friendly Name,URL/IP
+HTTP,Shop,https://example.com
+`,
 };
 
 /** Sessions that need another world than this test has, by page and command, with the place that tries them. */
@@ -78,6 +81,7 @@ const ELSEWHERE = new Map([
     /(?:behind-a-proxy|several-processes|scale-out|troubleshooting|use-other-tools)\.md npx askwatch doctor/,
     'other settings: test/cli/doctor*.test.ts',
   ],
+  [/import kuma/, 'needs a database: test/cli/import/kuma.test.ts'],
   [/claude mcp add|evals/, 'other programs: run by hand'],
 ]);
 
@@ -301,7 +305,7 @@ async function openShell() {
         gatewayKey = made.trim().split('\n').at(-1) ?? '';
       }
       const text = readFileSync(new URL(session.page, ROOT), 'utf8');
-      const own = /```yaml\n(monitors:\n.*?)^```$/ms.exec(text)?.[1];
+      const own = /```yaml\n((?:#.*\n|\n)*monitors:\n.*?)^```$/ms.exec(text)?.[1];
       await writeFile(`${folder}/monitors.yaml`, own ?? FILES['monitors.yaml']);
       const command = session.command
         .replaceAll(/http:\/\/127\.0\.0\.1:3000|https:\/\/askwatch\.example\.com/g, url)

@@ -76,14 +76,31 @@ export function exportDefinitions(
       : [];
     return { key, fields, comments };
   });
-  const heading = [
-    'Askwatch monitors. Set MONITORS_FILE to this file to keep them as declared here.',
-    ...(variables.size > 0
-      ? [`Secrets are left out. Set these variables first: ${[...variables].join(', ')}`]
-      : []),
-  ];
-  return writeDefinitions(written, heading);
+  const heading =
+    'Askwatch monitors. Set MONITORS_FILE to this file to keep them as declared here.';
+  return writeDefinitions(written, [heading, ...variablesLines(variables)]);
 }
+
+/** Writes monitors that have no id yet, in the same way. `notes` come after the heading. */
+export function writeNewDefinitions(
+  monitors: ReadonlyArray<{ key: string; definition: MonitorDefinition; comments: string[] }>,
+  [heading, ...notes]: readonly [heading: string, ...notes: string[]],
+): string {
+  const variables = new Set<string>();
+  const written = monitors.map(({ key, definition, comments }): WrittenMonitor => {
+    const variable = (name: string) => `\${${addVariable(variables, key, name)}}`;
+    const there = { id: '', definition, maintenance: [], isPaused: false };
+    const options = { keys: new Map<string, string>(), types: shippedTypes, variable };
+    const { id: _, ...fields } = fieldsOf(there, options);
+    return { key, fields, comments };
+  });
+  return writeDefinitions(written, [heading, ...variablesLines(variables), ...notes]);
+}
+
+const variablesLines = (variables: ReadonlySet<string>) =>
+  variables.size > 0
+    ? [`Secrets are left out. Set these variables first: ${[...variables].join(', ')}`]
+    : [];
 
 /**
  * Adds the variable of one secret: different secrets never share one. A number goes before the name of the secret, whose last

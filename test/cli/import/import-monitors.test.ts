@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { importMonitors } from '../../src/cli/import-monitors.ts';
-import { readTexts } from '../helpers/monitoring/provisioning/read-text.ts';
+import { importMonitors } from '../../../src/cli/import/import-monitors.ts';
+import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
 
 const GATUS = `
 alerting: {}
@@ -32,7 +32,7 @@ endpoints:
 
 describe('an import', () => {
   test('from Gatus says what it can, and in comments what it cannot', async () => {
-    const text = importMonitors('gatus', { name: 'gatus.yaml', text: GATUS });
+    const text = await importMonitors('gatus', { name: 'gatus.yaml', text: GATUS });
     const { monitors, problems } = await readTexts({ a: text }, { env: { TOKEN: 'swordfish' } });
     expect(problems).toEqual([]);
     expect(monitors.map(({ key, definition: { check_type } }) => [key, check_type])).toEqual([
@@ -77,7 +77,7 @@ describe('an import', () => {
       { targets: ['https://a.example/x', 'b.example:9100', 'c'], labels: { job: 'web' } },
       { targets: ['https://a.example/x'] },
     ];
-    const text = importMonitors('file_sd', { name: 'sd.json', text: JSON.stringify(groups) });
+    const text = await importMonitors('file_sd', { name: 'sd.json', text: JSON.stringify(groups) });
     const { monitors, problems } = await readTexts({ a: text });
     expect(problems).toEqual([]);
     expect(monitors.map(({ key, definition: { target } }) => [key, target])).toEqual([
@@ -93,13 +93,13 @@ describe('an import', () => {
     ['gatus', '- a', 'this is not a Gatus configuration'],
     ['file_sd', 'endpoints: []', 'this is not a Prometheus file_sd file'],
     ['gatus', 'endpoints: [', 'this is not valid YAML'],
-  ] as const)('from %s refuses %s', (from, text, said) => {
-    expect(() => importMonitors(from, { name: 'x.yaml', text })).toThrow(said);
+  ] as const)('from %s refuses %s', async (from, text, said) => {
+    await expect(importMonitors(from, { name: 'x.yaml', text })).rejects.toThrow(said);
   });
 
   test('cannot be made to end its comments', async () => {
     const name = 'a\nmonitors: {evil: {}}';
-    const text = importMonitors('gatus', {
+    const text = await importMonitors('gatus', {
       name: 'x.yaml',
       text: JSON.stringify({ endpoints: [{ name, url: 'ssh://x', conditions: [] }] }),
     });

@@ -1,17 +1,23 @@
-import type { SourceFile } from '../monitoring/provisioning/definitions.ts';
-import { DefinitionsError, type FileProblem } from '../monitoring/provisioning/problem.ts';
+import type { SourceFile } from '../../monitoring/provisioning/definitions.ts';
+import { DefinitionsError, type FileProblem } from '../../monitoring/provisioning/problem.ts';
 import {
   createKeys,
   type WrittenMonitor,
   writeDefinitions,
-} from '../monitoring/provisioning/write-definitions.ts';
-import { readYaml } from '../monitoring/provisioning/yaml-file.ts';
-import { gatusMonitors, type Imported } from './import-gatus.ts';
+} from '../../monitoring/provisioning/write-definitions.ts';
+import { readYaml } from '../../monitoring/provisioning/yaml-file.ts';
+import { gatusMonitors } from './gatus.ts';
+import { type Imported, notesOf, writeChecked } from './imported.ts';
+import { kumaMonitors } from './kuma.ts';
+import { uptimeRobotMonitors } from './uptimerobot.ts';
 
-export type ImportSource = 'gatus' | 'file_sd';
+export type ImportSource = 'kuma' | 'uptimerobot' | 'gatus' | 'file_sd';
 
-/** Unsupported settings become comments. Throws a `DefinitionsError` if the file can't be read. */
-export function importMonitors(from: ImportSource, file: SourceFile): string {
+/** Unsupported settings become comments. Throws a `DefinitionsError` or `CommandLineError` if the file can't be read. */
+export async function importMonitors(from: ImportSource, file: SourceFile): Promise<string> {
+  const heading = `Imported from ${file.name}.`;
+  if (from === 'kuma') return await writeChecked(kumaMonitors(file.text), heading);
+  if (from === 'uptimerobot') return await writeChecked(uptimeRobotMonitors(file.text), heading);
   const problems: FileProblem[] = [];
   const root = readYaml(file.text, {
     replace: (text) => ({ text }),
@@ -27,19 +33,17 @@ export function importMonitors(from: ImportSource, file: SourceFile): string {
   }
   if (problems.length > 0) throw new DefinitionsError(problems);
   const imported = from === 'gatus' ? gatusMonitors(root?.value) : fileSdMonitors(root?.value);
-  return written(imported, `Imported from ${file.name}.`);
+  return written(imported, heading);
 }
 
 function written(imported: readonly Imported[], heading: string): string {
   const newKey = createKeys();
-  const monitors: WrittenMonitor[] = [];
-  const leftOut: string[] = [];
-  for (const one of imported) {
-    if ('isLeftOut' in one) leftOut.push(`${one.name}: ${one.comments.join('; ')}`);
-    else monitors.push({ key: newKey(one.name), fields: one.fields, comments: one.comments });
-  }
-  const notes = leftOut.length === 0 ? [] : [`Not imported (${leftOut.length}):`, ...leftOut];
-  return writeDefinitions(monitors, [heading, ...notes]);
+  const monitors = imported.flatMap((one): WrittenMonitor[] =>
+    'isLeftOut' in one
+      ? []
+      : [{ key: newKey(one.name), fields: one.fields, comments: one.comments }],
+  );
+  return writeDefinitions(monitors, [heading, ...notesOf(imported)]);
 }
 
 /** Targets with a scheme are pages; others are ports. Source: Prometheus, configuration, file_sd_config. */

@@ -1,8 +1,4 @@
-/** A monitor of another system, or why it is none here. */
-export type Imported = { name: string; comments: string[] } & (
-  | { fields: Record<string, unknown> }
-  | { isLeftOut: true }
-);
+import { type Imported, leftOut } from './imported.ts';
 
 /** The supported fields of an endpoint. Source: Gatus, README, "Configuration". */
 interface Endpoint {
@@ -63,11 +59,6 @@ function monitorOf(endpoint: Endpoint): Imported {
     `its type of check (${scheme}) can't be imported; see docs/monitoring.md for the supported ones`,
   );
 }
-
-const leftOut = (name: string, why: string): Imported => ({
-  ...{ name, comments: [why] },
-  isLeftOut: true,
-});
 
 interface Parts {
   endpoint: Endpoint;

@@ -1,6 +1,8 @@
 import { styleText } from 'node:util';
 import { Argument, CommanderError, Option } from 'commander';
 import { AskwatchCommand, CommandLineError, type CommandRun, type ExitCode } from './command.ts';
+import { addFeedbackCommand } from './feedback-command.ts';
+import { addMonitorsCommand } from './monitors-command.ts';
 
 /** Runs a command. Resolves to its exit code, or to `undefined` if it started the program. */
 export async function runCommandLine(
@@ -50,17 +52,8 @@ export function createCommands(run: CommandRun): AskwatchCommand {
     .example('askwatch doctor')
     .prints(async () => (await import('./doctor.ts')).runDoctor);
   addKeys(root.command('keys').description('Create, list, limit and revoke API keys'));
-  addMonitors(root.command('monitors').description('Plan, apply, export and import monitors'));
-  root
-    .command('feedback')
-    .description('Export rated answers')
-    .command('export')
-    .description('Print rated answers as JSON lines')
-    .option('--since <when>', 'a date such as 2026-11-01, or a duration such as 7d')
-    .option('--down', 'only answers with at least one 👎')
-    .quiet()
-    .example('askwatch feedback export --since 7d --down > feedback.jsonl')
-    .runs(async () => (await import('./feedback.ts')).exportFeedback);
+  addMonitorsCommand(root);
+  addFeedbackCommand(root);
   root
     .command('move-state')
     .description('Move all data from the data folder to the database in DATABASE_URL')
@@ -132,32 +125,4 @@ function addKeys(keys: AskwatchCommand): void {
     .argument('<id>', 'from keys list')
     .example('askwatch keys revoke ZRWsNBZz')
     .prints(async () => (await import('./keys.ts')).revokeKey);
-}
-
-function addMonitors(monitors: AskwatchCommand): void {
-  monitors
-    .command('plan')
-    .description('Show what a file would change; exit code 2 if anything would')
-    .argument('[file]', 'a file or folder (default: MONITORS_FILE)')
-    .example('askwatch monitors plan monitors.yaml')
-    .prints(async () => (await import('./monitors.ts')).planMonitors);
-  monitors
-    .command('apply')
-    .description('Wait until a running Askwatch has applied MONITORS_FILE')
-    .argument('[file]', 'the same file, if any')
-    .option('--yes', 'confirm the removal of many monitors')
-    .example('MONITORS_FILE=monitors.yaml askwatch monitors apply')
-    .prints(async () => (await import('./monitors.ts')).applyMonitors);
-  monitors
-    .command('export')
-    .description('Print all monitors as YAML, ready for MONITORS_FILE')
-    .example('askwatch monitors export > monitors.yaml')
-    .prints(async () => (await import('./monitors.ts')).exportMonitors);
-  monitors
-    .command('import')
-    .description("Print the monitors in another tool's file as YAML")
-    .addArgument(new Argument('<tool>').choices(['kuma', 'uptimerobot', 'gatus', 'file_sd']))
-    .argument('<file>', 'kuma.db or a backup, a CSV export, a Gatus or file_sd file')
-    .example('askwatch monitors import kuma kuma.db > monitors.yaml')
-    .prints(async () => (await import('./monitors.ts')).importFile);
 }

@@ -184,7 +184,7 @@ async function messageOf(tab: Tab, outcome: InteractionOutcome & { message: stri
 function problemIn(text: string, message: Message | undefined): string | undefined {
   if (message?.body.kind === 'card') {
     const { card } = message.body;
-    const hasFailed = /did(?: not|n’t|n't) work|^Unknown command/.test(card.title);
+    const hasFailed = /did(?: not|n’t|n't) work|^I don't know /.test(card.title);
     return hasFailed ? JSON.stringify(card).slice(0, 400) : undefined;
   }
   if (message?.body.kind !== 'answer') return undefined;

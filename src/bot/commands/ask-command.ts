@@ -8,6 +8,7 @@ import { attachedFile, command, optionalText, requiredText } from './command.ts'
 export const askCommand = command({
   name: 'ask',
   summary: 'Ask a question; the answer opens a thread where you can continue',
+  group: 'ask',
   right: 'anyone',
   input: z.object({
     question: requiredText(100_000, 'What you want to know').min(1),

@@ -28,6 +28,7 @@ const changed = (title: string, text: string) => toEveryone(textCard('good', tit
 export const modelCommand = command({
   name: 'askwatch model',
   summary: 'Show or set the model that answers in this channel',
+  group: 'set up',
   right: {
     ...mayManage("choose this channel's model", 'place'),
     when: ({ model }) => isSet(model),
@@ -83,6 +84,7 @@ export const promptCommand = command({
   name: 'askwatch prompt',
   summary:
     'Show or set the instructions that the model gets before every conversation in this channel',
+  group: 'set up',
   right: {
     ...mayManage("change this channel's prompt", 'place'),
     when: ({ prompt }) => isSet(prompt),
@@ -134,6 +136,7 @@ export const promptCommand = command({
 export const budgetCommand = command({
   name: 'askwatch budget',
   summary: 'Show or set how many tokens this channel may use',
+  group: 'set up',
   right: {
     ...mayManage("set this channel's budget", 'place'),
     when: ({ budget }) => isSet(budget),
@@ -178,6 +181,7 @@ export const budgetCommand = command({
 export const forgetCommand = command({
   name: 'askwatch forget',
   summary: 'Forget the conversation in this thread; type it inside the thread',
+  group: 'ask',
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch forget'],

@@ -4,12 +4,13 @@ import { chatModels, isServed, nameOf, rolesOfOneModel } from '../ask/catalog.ts
 import { type CardPart, compact, tablePart, textPart } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted } from '../shared/text-format.ts';
-import { command } from './command.ts';
-import { commandsCard } from './command-cards.ts';
+import { command, GROUPS, optionalText } from './command.ts';
+import { commandsCard, helpCard, unknownCard, usageCard } from './command-cards.ts';
 
 export const modelsCommand = command({
   name: 'askwatch models',
   summary: 'The models /ask can use, with their context size, inputs and ranks',
+  group: 'ask',
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch models'],
@@ -113,9 +114,21 @@ function sizeInWords(tokens: number): string {
 
 export const helpCommand = command({
   name: 'askwatch help',
-  summary: 'List all commands and how to type them',
+  summary: 'The most useful commands, all of one group, or everything about one command',
+  group: 'ask',
   right: 'anyone',
-  input: z.object({}),
-  examples: ['/askwatch help'],
-  run: async (_input, { commands }) => toAsker(commandsCard(commands)),
+  input: z.object({
+    topic: optionalText(100, `A group (${GROUPS.join(', ')}) or a command, such as monitor add`),
+  }),
+  examples: ['/askwatch help', '/askwatch help watch', '/askwatch help monitor add'],
+  wholeLine: true,
+  async run({ topic = '' }, { commands, settings }) {
+    const words = topic.toLowerCase();
+    if (words === '') return toAsker(helpCard(commands, settings.pagesUrl));
+    const group = commands.filter((one) => one.group === words);
+    if (group.length > 0) return toAsker(commandsCard(group, `Commands: ${words}`));
+    const name = words.replace(/^\//, '');
+    const found = commands.find((one) => one.name === name);
+    return toAsker(found ? usageCard(found) : unknownCard(name, commands));
+  },
 });

@@ -13,6 +13,7 @@ const MAX_ROWS = 10;
 export const usageCommand = command({
   name: 'askwatch usage',
   summary: 'Answers and tokens in this channel by person and by model, with ratings',
+  group: 'ask',
   right: 'anyone',
   input: z.object({
     days: z.int().min(1).max(90).optional().describe('How many days back; 30 if omitted'),

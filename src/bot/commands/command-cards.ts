@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { nearestWord } from '../../contracts/plain-words.ts';
 import {
   type Card,
   type CardPart,
@@ -12,7 +13,14 @@ import {
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import { shortened } from '../shared/text-format.ts';
-import { type Command, typedFieldsOf, usageOf } from './command.ts';
+import {
+  briefUsageOf,
+  type Command,
+  GROUPS,
+  topLevelNames,
+  typedFieldsOf,
+  usageOf,
+} from './command.ts';
 
 /** Inputs and examples of a command. */
 export function usageCard(command: Command): Card {
@@ -37,26 +45,83 @@ export function problemCard(command: Command, problems: readonly string[]): Card
   };
 }
 
-export function commandsCard(commands: readonly Command[], title = 'What Askwatch can do'): Card {
-  const rows = commands.map((command) => [usageOf(command), command.summary]);
+/** Commands in a group of help; a larger group ends with a line for the others. */
+const MAX_GROUP_ROWS = 5;
+
+const HINT = 'Put a value with spaces in quotes: name="My shop".';
+
+/** The most useful commands of each group. */
+export function helpCard(commands: readonly Command[], pagesUrl?: string): Card {
+  const rows = GROUPS.flatMap((group) => {
+    const all = commands.filter((command) => command.group === group);
+    const shown = all.length > MAX_GROUP_ROWS ? all.slice(0, MAX_GROUP_ROWS - 1) : all;
+    const others = all.slice(shown.length).map(lastWordOf);
+    const lines = [
+      ...shown.map((command) => [briefUsageOf(command), command.summary]),
+      ...(others.length > 0 ? [[`/askwatch help ${group}`, `More: ${others.join(', ')}`]] : []),
+    ];
+    return lines.map((line, at) => [at === 0 ? capital(group) : '', ...line]);
+  });
   return {
     tone: 'info',
-    title,
-    parts: [tablePart(['Command', 'What it does'], rows)],
-    footer: 'Put a value with spaces in quotes: name="My shop".',
+    title: 'What Askwatch can do',
+    parts: [
+      tablePart(['', 'Command', 'What it does'], rows),
+      textPart('Everything about one command: /askwatch help monitor add'),
+    ],
+    footer: `${HINT} The documentation is in the folder docs of Askwatch; begin with docs/commands.md.`,
+    link:
+      pagesUrl === undefined
+        ? undefined
+        : { label: 'Open the status page', url: `${pagesUrl}/status` },
   };
 }
 
-/** Lists similar commands. */
-export function unknownCard(typed: string, near: readonly Command[]): Card {
-  if (typed === '') return commandsCard(near);
-  const isGroup = near.some(({ name }) => name.startsWith(`${typed.toLowerCase()} `));
-  if (isGroup) return commandsCard(near, `Commands of /${typed.toLowerCase()}`);
-  return {
-    ...commandsCard(near, `Unknown command “/${shortened(typed, 60)}”`),
-    tone: 'warning',
-  };
+export const commandsCard = (commands: readonly Command[], title: string): Card => ({
+  tone: 'info',
+  title,
+  parts: [
+    tablePart(
+      ['Command', 'What it does'],
+      commands.map((command) => [briefUsageOf(command), command.summary]),
+    ),
+  ],
+  footer: `${HINT} All inputs of one command: /askwatch help monitor add`,
+});
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Explains a line that names no command: names the nearest one, or the ones that begin like it. */
+export function unknownCard(typed: string, commands: readonly Command[]): Card {
+  const [first = '', second] = typed.toLowerCase().split(/\s+/, 2);
+  if (first === '') return helpCard(commands);
+  const heads = topLevelNames(commands);
+  const head = heads.includes(first) ? first : nearestWord(first, heads);
+  const below = commands.filter(({ name }) => name.startsWith(`${head} `));
+  const isGroup = below.length > 0 && second === undefined;
+  if (isGroup && head === first) return commandsCard(below, `Commands of /${head}`);
+  const words = below.length > 0 && second !== undefined ? `${first} ${second}` : first;
+  const unknown = `I don't know /${shortened(words, 60)}`;
+  const tone = 'warning';
+  if (isGroup) return { ...commandsCard(below, `${unknown}. Did you mean /${head}?`), tone };
+  const among = below.length > 0 ? below : commands;
+  const last = nearestWord(
+    below.length > 0 ? words.slice(first.length + 1) : first,
+    among.map(lastWordOf),
+  );
+  const nearest = among.find((command) => lastWordOf(command) === last);
+  if (nearest) {
+    return { ...usageCard(nearest), tone, title: `${unknown}. Did you mean /${nearest.name}?` };
+  }
+  const all = below.map(({ name }) => `/${name}`).join(', ');
+  return textCard(
+    tone,
+    unknown,
+    `${all === '' ? '' : `Commands: ${all}. `}For help: /askwatch help`,
+  );
 }
+
+const lastWordOf = ({ name }: Command) => name.slice(name.lastIndexOf(' ') + 1);
 
 function examples(command: Command, count?: number): CardPart[] {
   const lines = [usageOf(command), ...(command.examples ?? []).slice(0, count)];

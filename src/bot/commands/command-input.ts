@@ -73,8 +73,7 @@ export type ReadLine =
   | { kind: 'command'; command: Command; values: Record<string, string> }
   /** The words after the command are unclear. */
   | { kind: 'problem'; command: Command; problem: string }
-  /** `near` are the commands with the same first word, or all. */
-  | { kind: 'unknown'; typed: string; near: readonly Command[] };
+  | { kind: 'unknown'; typed: string };
 
 /** Room for the longest question and its other inputs. */
 const MAX_LINE = 120_000;
@@ -106,11 +105,7 @@ export function readLine(line: string, commands: readonly Command[]): ReadLine {
     .map((command) => ({ command, rest: afterName(text, command.name) }))
     .filter(({ rest }) => rest !== undefined)
     .sort((a, b) => b.command.name.length - a.command.name.length)[0];
-  if (found?.rest === undefined) {
-    const first = /^\S*/.exec(text)?.[0].toLowerCase() ?? '';
-    const near = commands.filter(({ name }) => name.split(' ')[0] === first);
-    return { kind: 'unknown', typed: text, near: near.length > 0 ? near : commands };
-  }
+  if (found?.rest === undefined) return { kind: 'unknown', typed: text };
   const { command, rest } = found;
   if (line.length > MAX_LINE) {
     const problem = `That is too long: at most ${MAX_LINE} characters in total.`;

@@ -23,6 +23,10 @@ import type { OpenFeatures } from './open-features.ts';
 
 type InputName<Input extends z.ZodObject> = Extract<keyof z.output<Input>, string>;
 
+/** Groups of commands, in the order of help. */
+export const GROUPS = ['ask', 'watch', 'alert', 'set up'] as const;
+export type CommandGroup = (typeof GROUPS)[number];
+
 /**
  * A command, declared once. Platforms, help, manifests and docs/commands.md derive from it. `input` is flat: texts, durations,
  * whole numbers, booleans, choices and files, each with `.describe()`.
@@ -32,6 +36,8 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   name: string;
   /** At most 100 characters. Source: Discord docs, "Application Commands", `description`. */
   summary: string;
+  /** Its group in help; absent if nobody can type the command. */
+  group?: CommandGroup;
   /** The right is checked before it runs, and before its form opens. With `when`, only these inputs need it, and the form. */
   right: 'anyone' | (Right & { when?(input: z.output<Input>): boolean });
   input: Input;
@@ -191,6 +197,13 @@ export function usageOf(declared: Command): string {
     return kind === 'choice' ? `<${choices.join('|')}>` : `<${name}>`;
   });
   return [`/${declared.name}`, ...inputs].join(' ');
+}
+
+/** `/monitor add <target> …`, without the names of optional inputs. */
+export function briefUsageOf(declared: Command): string {
+  const [name = '', ...inputs] = usageOf(declared).split(/ (?=[<[])/);
+  const required = inputs.filter((input) => input.startsWith('<'));
+  return [name, ...required, ...(required.length < inputs.length ? ['…'] : [])].join(' ');
 }
 
 /** Services and facts for `run`. */

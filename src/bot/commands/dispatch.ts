@@ -99,7 +99,7 @@ function readRequest(
   const line = readLine(request.line, commands);
   if (line.kind === 'command') return of(line.command, line.values);
   if (line.kind === 'problem') return { card: problemCard(line.command, [line.problem]) };
-  return { card: unknownCard(line.typed, line.near) };
+  return { card: unknownCard(line.typed, commands) };
 }
 
 /** The note after a restart depends on it. Only its person sees the reply to a mistake. */

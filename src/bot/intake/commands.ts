@@ -57,6 +57,7 @@ const MAX_ROWS = 20;
 export const monitorIntake = command({
   name: 'monitor intake',
   summary: 'Receive alerts from Alertmanager, Grafana, Uptime Kuma and others in this channel',
+  group: 'set up',
   right: {
     ...mayManage('manage its intakes', 'place'),
     when: ({ action = 'list' }) => action !== 'list',

@@ -37,6 +37,7 @@ const input = z.object({
 export const monitorReport = command({
   name: 'monitor report',
   summary: 'Daily, weekly or monthly report on the monitors here: uptime, outages, slowest checks',
+  group: 'alert',
   right: {
     ...mayManage('change its reports', 'place'),
     when: ({ switch: turned }) => turned === 'on' || turned === 'off',

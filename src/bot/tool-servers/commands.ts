@@ -32,6 +32,7 @@ const MAX_OTHERS = 20;
 export const toolsCommand = command({
   name: 'askwatch tools',
   summary: 'Tools from other MCP servers: which ones are on, and which changes wait for approval',
+  group: 'set up',
   right,
   input: z.object({
     change: z

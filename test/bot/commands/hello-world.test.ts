@@ -36,7 +36,7 @@ test('the command of docs/hello-world.md answers once it is in the table of comm
   expect(textOf(cardOf(greeting)).trim()).toBe('Hello, Ada!\nYour command works.');
   const person = { id: 'U2', name: 'Grace' };
   expect(cardOf(await say('/askwatch greet', { person })).title).toBe('Hello, Grace!');
-  expect(textOf(cardOf(await say('/askwatch help')))).toContain('/askwatch greet [name]');
+  expect(textOf(cardOf(await say('/askwatch help ask')))).toContain('/askwatch greet …');
 });
 
 test('docs/hello-world.md names lines of commands.ts that are there once', () => {

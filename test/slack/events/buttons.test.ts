@@ -94,7 +94,7 @@ describe('under a message in a thread', () => {
       const whispers = fake.whispers(CHANNEL);
       return whispers.length > 0 && whispers;
     });
-    expect(seen).toContain('Unknown command');
+    expect(seen).toContain("I don't know /");
   });
 });
 

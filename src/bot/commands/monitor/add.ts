@@ -51,6 +51,7 @@ export const monitorAdd = command({
   name: 'monitor add',
   summary:
     'Watch an address, a page’s text, a DNS name, port, certificate or job; alerts go to this channel',
+  group: 'watch',
   right: mayAdd,
   input,
   examples: [

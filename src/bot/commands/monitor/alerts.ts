@@ -39,6 +39,7 @@ export const monitorAlerts = command({
   name: 'monitor alerts',
   summary:
     'Turn alerts here on or off, for all monitors or some; set quiet hours, reminders, a mention',
+  group: 'alert',
   right: {
     ...mayManage('change its alert settings', 'place'),
     when: ({ quiet, zone, remind, mention, via, fallback }) =>

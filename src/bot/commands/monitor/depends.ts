@@ -19,6 +19,7 @@ const input = z.object({
 export const monitorDepends = command({
   name: 'monitor depends',
   summary: 'Set what a monitor depends on: while that is down, its own alerts are held back',
+  group: 'alert',
   right: {
     ...mayManage('change dependencies'),
     when: ({ on }) => on !== undefined,

@@ -30,6 +30,7 @@ type EscalateInput = z.output<typeof input>;
 export const monitorEscalate = command({
   name: 'monitor escalate',
   summary: 'Post to another channel or mention someone if nobody acknowledges an outage in time',
+  group: 'alert',
   right: { ...mayManage('set up escalation', 'place'), when: (values) => isSetting(values) },
   input,
   examples: [

@@ -33,6 +33,7 @@ const NARROW = 'Narrow it down: /monitor list <part of a name, target, or a stat
 export const monitorList = command({
   name: 'monitor list',
   summary: 'All monitors with their live status: DOWN first, paused last',
+  group: 'watch',
   right: 'anyone',
   input: z.object({
     filter: optionalText(200, 'Only those with this text in name or target, or with this status'),

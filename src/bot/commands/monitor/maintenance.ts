@@ -55,6 +55,7 @@ const reason = optionalText(200, 'Why; shown on the status page, but not to the 
 export const monitorMaintenance = command({
   name: 'monitor maintenance',
   summary: 'Plan maintenance: no alerts for a monitor during a time window; shows what is planned',
+  group: 'alert',
   right: { ...right, when: mayChange },
   input: z.object({
     monitor: optionalText(

@@ -29,6 +29,7 @@ export function onceFor(what: string) {
 export const monitorPause = command({
   name: 'monitor pause',
   summary: 'Stop checking a monitor until it is resumed',
+  group: 'watch',
   right: mayManage('pause monitors'),
   input: monitorInput,
   once: onceFor('pause'),
@@ -44,6 +45,7 @@ export const monitorPause = command({
 export const monitorResume = command({
   name: 'monitor resume',
   summary: 'Start checking a paused monitor again',
+  group: 'watch',
   right: mayManage('resume monitors'),
   input: monitorInput,
   once: onceFor('resume'),
@@ -59,6 +61,7 @@ export const monitorResume = command({
 export const monitorRemove = command({
   name: 'monitor remove',
   summary: 'Remove a monitor for good; asks first',
+  group: 'watch',
   right: mayManage('remove monitors'),
   input: monitorInput,
   examples: ['/monitor remove shop'],

@@ -20,6 +20,7 @@ import { onceFor } from './manage.ts';
 export const monitorHeartbeat = command({
   name: 'monitor heartbeat',
   summary: 'Report a job as alive by hand; only you see the answer',
+  group: 'watch',
   right: 'anyone',
   input: z.object({
     token: requiredText(2048, 'The push address of its monitor, or the token at its end'),

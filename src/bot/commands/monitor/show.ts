@@ -24,6 +24,7 @@ import { pingHelp } from './push-address.ts';
 export const monitorShow = command({
   name: 'monitor show',
   summary: 'One monitor: its status, since when and why, uptime, response times, last outages',
+  group: 'watch',
   right: 'anyone',
   input: monitorInput,
   examples: ['/monitor show shop'],

@@ -82,3 +82,9 @@ export function inWords(ms: number): string {
   }
   return parts.join(' ');
 }
+
+/** Writes a duration as people type it, without loss: `90s`, `5m`, `1d`. Pure. */
+export function typedDuration(ms: number): string {
+  const unit = UNITS.find((one) => ms > 0 && ms % one.ms === 0);
+  return unit ? `${ms / unit.ms}${unit.name.charAt(0)}` : `${Math.round(ms / 1000)}s`;
+}

@@ -37,6 +37,7 @@ export const TYPED: Row[] = [
   row('monitor add', 'shared', { target: 'https://new.example' }),
   row('monitor list', 'nothing'),
   row('monitor show', 'nothing', { monitor: 'mon_1' }),
+  row('monitor change', 'shared', { monitor: 'mon_1' }),
   row('monitor alerts', 'nothing', { switch: 'on' }),
   row('monitor alerts', 'place', { switch: 'on', remind: '4h' }),
   row('monitor alerts', 'place', { switch: 'on', via: 'https://hooks.example.com/x' }),
@@ -84,6 +85,7 @@ export const FORMS: Row[] = [
   row('askwatch model', 'place'),
   row('askwatch prompt', 'place'),
   row('monitor add', 'shared'),
+  row('monitor change', 'shared', { monitor: 'mon_1' }),
 ];
 
 /** Commands that the table lacks or lists wrongly. */
@@ -160,6 +162,12 @@ export async function startAsked(platform: string, listed: readonly string[]) {
     async openForm(command, where) {
       const opened = await real.openForm(command, where);
       note(where.person.id, `form ${command.name}`, opened);
+      return opened;
+    },
+    async formOfPress(request, whereOf) {
+      const opened = await real.formOfPress(request, whereOf);
+      // Such a press isn't dispatched.
+      if (opened?.isAll) note((await whereOf()).person.id, opened.command.name, opened);
       return opened;
     },
     homes: {

@@ -34,7 +34,7 @@ function typedValue(field: Field, value: unknown): unknown {
   if (value === null) return undefined;
   if (typeof value !== 'string') return value;
   const text = value.trim();
-  if (text === '') return undefined;
+  if (text === '') return field.resets ? null : undefined;
   const lower = text.toLowerCase();
   if (field.kind === 'integer' && /^[+-]?\d{1,15}$/.test(text)) return Number(text);
   if (field.kind === 'boolean' && TRUE.includes(lower)) return true;
@@ -175,6 +175,8 @@ function readWords(rest: string, command: Command): Record<string, string> | str
     }
     const field = fieldNamed(fields, word.key);
     if (!field) {
+      const refusal = command.refuses?.get(word.key.toLowerCase());
+      if (refusal !== undefined) return refusal;
       const known = fields.map(({ name }) => `“${name}”`).join(', ');
       return `Unknown input “${word.key}”.${known ? ` Inputs: ${known}.` : ''} Put quotes around a word that contains =.`;
     }
@@ -183,7 +185,7 @@ function readWords(rest: string, command: Command): Record<string, string> | str
   }
   for (const { name, required } of fields) {
     if (!required || values[name] !== undefined) continue;
-    const word = words.shift();
+    const word = command.joinsWords ? words.splice(0).join(' ') || undefined : words.shift();
     if (word !== undefined) values[name] = word;
   }
   for (const { name, required, choices } of command.wordsChoose ? fields : []) {

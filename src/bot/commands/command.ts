@@ -48,6 +48,10 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    * required inputs in order, and the rest becomes the first optional text.
    */
   wholeLine?: boolean;
+  /** Words of a typed line without a key are together the first required text. */
+  joinsWords?: boolean;
+  /** Sentences for keys of inputs that people expect, but that it doesn't have. */
+  refuses?: ReadonlyMap<string, string>;
   /** Words of a typed line that are choices of optional inputs fill these first. */
   wordsChoose?: boolean;
   /** Platforms with forms show it if the command is typed without inputs. */
@@ -64,7 +68,7 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
     required?: ReadonlyArray<InputName<Input>>;
     /** Texts with several lines. */
     long?: ReadonlyArray<InputName<Input>>;
-    /** Inputs from the button that opens the form; nobody fills them in. */
+    /** Inputs from the button or the line that opens the form; nobody fills them in. */
     carried?: ReadonlyArray<InputName<Input>>;
     /** First values, or a `CommandError` for people who get no form. */
     begin?(call: FormCall): Promise<FormBegin>;
@@ -102,6 +106,10 @@ export interface FormBegin {
   choices?: Record<string, string[]>;
   /** Shown instead of descriptions. */
   hints?: Record<string, string>;
+  /** Shown instead of all inputs. */
+  inputs?: readonly string[];
+  /** Values that nobody fills in, instead of those from the button or the line that opens it. */
+  carried?: Record<string, string>;
 }
 
 /** Declares a command, so that `run` sees the type of its own input. */
@@ -128,6 +136,13 @@ export const optionalDuration = (range: DurationRange, description: string) =>
     .optional()
     .describe(description);
 
+/** An optional input that an empty text resets to its default: its value is then `null`. */
+export function resettable<T extends z.ZodType>(input: z.ZodOptional<T>) {
+  const { description } = input;
+  const optional = input.unwrap().nullable().optional();
+  return description === undefined ? optional : optional.describe(description);
+}
+
 /** A file, on platforms whose commands take one. Nobody can type it. */
 export const attachedFile = (description: string) => SharedFile.describe(description);
 
@@ -140,6 +155,8 @@ export interface Field {
   choices: string[];
   /** With several lines. */
   long?: boolean;
+  /** An empty text resets it: the command gets `null`. */
+  resets?: boolean;
   min?: number;
   max?: number;
 }
@@ -150,6 +167,8 @@ interface FieldJsonSchema {
   description?: string;
   minimum?: number;
   maximum?: number;
+  /** The schema and null. */
+  anyOf?: FieldJsonSchema[];
 }
 
 /** Reading a schema takes longer than anything else that a command does without a service. */
@@ -171,15 +190,19 @@ function readFields(declared: Command): Field[] {
     properties?: Record<string, FieldJsonSchema>;
     required?: string[];
   };
-  return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
-    name,
-    description: property.description ?? '',
-    kind: kindOf(property),
-    required: schema.required?.includes(name) ?? false,
-    choices: property.enum ?? [],
-    min: property.minimum,
-    max: property.maximum,
-  }));
+  return Object.entries(schema.properties ?? {}).map(([name, whole]) => {
+    const property = whole.anyOf?.[0] ?? whole;
+    return {
+      name,
+      description: whole.description ?? property.description ?? '',
+      kind: kindOf(property),
+      required: schema.required?.includes(name) ?? false,
+      choices: property.enum ?? [],
+      min: property.minimum,
+      max: property.maximum,
+      ...(whole.anyOf && { resets: true }),
+    };
+  });
 }
 
 function kindOf(property: FieldJsonSchema): Field['kind'] {

@@ -8,6 +8,7 @@ import type { Command } from './command.ts';
 import { incidentActions } from './incident-actions.ts';
 import { monitorAdd } from './monitor/add.ts';
 import { monitorAlerts } from './monitor/alerts.ts';
+import { monitorChange } from './monitor/change.ts';
 import { monitorDepends } from './monitor/depends.ts';
 import { monitorEscalate } from './monitor/escalate.ts';
 import { listPage, monitorList } from './monitor/list.ts';
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   monitorAdd,
   monitorList,
   monitorShow,
+  monitorChange,
   monitorAlerts,
   monitorEscalate,
   monitorDepends,

@@ -37,6 +37,8 @@ export interface PressedForm {
   command: Command;
   carried: Record<string, string>;
   begin: FormBegin;
+  /** The press does nothing but open the form. Dispatch it only if the form can't be shown. */
+  isAll: boolean;
 }
 
 /** Finds the form that a press opens before it is dispatched. `whereOf` is called only if there may be one. Never throws. */
@@ -152,10 +154,10 @@ export function createFormOfPress(
   services: Services,
   { forms, openForm }: { forms: readonly Command[]; openForm: OpenForm },
 ): FormOfPress {
-  const { actions, log } = services;
+  const { commands, actions, log } = services;
   return async (request, whereOf) => {
     if (!('command' in request)) return undefined;
-    const pressed = actions.find(({ name }) => name === request.command);
+    const pressed = [...commands, ...actions].find(({ name }) => name === request.command);
     const checked = pressed?.opens && checkInput(pressed, request.values);
     if (!checked?.ok) return undefined;
     try {
@@ -163,9 +165,11 @@ export function createFormOfPress(
       const opens = await pressed?.opens?.(checked.input, { ...services, ...where });
       const command = opens && forms.find(({ name }) => name === opens.form);
       if (!command) return undefined;
-      const { carried } = opens;
-      const opened = await openForm(command, { ...where, carried });
-      return 'card' in opened ? undefined : { command, carried, begin: opened.begin };
+      const opened = await openForm(command, { ...where, carried: opens.carried });
+      if ('card' in opened) return undefined;
+      const { begin } = opened;
+      const { carried = opens.carried } = begin;
+      return { command, carried, begin, isAll: command.name === request.command };
     } catch (error) {
       log.warn({ err: error }, 'could not open the form of a button');
       return undefined;

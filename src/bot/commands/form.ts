@@ -1,11 +1,31 @@
 import { CommandError } from '../shared/errors.ts';
 import { type Command, type Field, type FormBegin, fieldsOf } from './command.ts';
-import { checkInput } from './command-input.ts';
+import { checkInput, readLine } from './command-input.ts';
 
-/** The command with a form that a line consists of. Pure. */
-export function formOf(line: string, commands: readonly Command[]): Command | undefined {
-  const name = line.trim().replace(/^\//, '').toLowerCase().split(/\s+/).join(' ');
-  return commands.find((command) => command.form && command.name === name);
+/** A command whose form opens, and the values that the form takes along. */
+export interface WantedForm {
+  command: Command;
+  carried: Record<string, string>;
+}
+
+/** The form that a line opens: the line has no values but those that the form carries. Pure. */
+export function formOf(line: string, commands: readonly Command[]): WantedForm | undefined {
+  const withForm = commands.filter(({ form }) => form);
+  const read = readLine(line, withForm);
+  if (read.kind !== 'command') return undefined;
+  const { command, values } = read;
+  return opensForm(command, values) ? { command, carried: values } : undefined;
+}
+
+/** True if the values are those that the command's form carries, and no others. Pure. */
+export function opensForm({ form }: Command, values: Record<string, unknown>): boolean {
+  const carried: readonly string[] = form?.carried ?? [];
+  const names = Object.keys(values).filter((name) => values[name] !== undefined);
+  return (
+    form !== undefined &&
+    names.length === carried.length &&
+    names.every((name) => carried.includes(name))
+  );
 }
 
 /** The values that a form takes from its button. Pure. */
@@ -23,14 +43,13 @@ export function carriedIn(
 export function formFields(
   command: Command,
   chosen: Record<string, unknown>,
-  { choices = {}, hints = {} }: FormBegin = {},
+  { choices = {}, hints = {}, inputs }: FormBegin = {},
 ): Field[] {
   const { form } = command;
   if (!form) return [];
   const fields = fieldsOf(command);
   const required = [form.chooses?.input, ...(form.required ?? [])];
-  return form
-    .inputs(withFirst(command, chosen))
+  return (inputs ?? form.inputs(withFirst(command, chosen)))
     .flatMap((name) => fields.filter((field) => field.name === name))
     .map((field) => ({
       ...field,

@@ -1,140 +1,189 @@
 import { z } from 'zod';
+import type { CheckType } from '../../contracts/monitoring.ts';
+import type { MonitorChange } from '../../contracts/monitoring-additions.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
-import { type Fact, factsPart } from '../shared/card.ts';
+import { type Card, type Fact, factsPart } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { mayManage } from '../shared/rights.ts';
-import { shownTarget } from '../shared/target-link.ts';
-import { counted, inWords, shortened } from '../shared/text-format.ts';
+import { shortened } from '../shared/text-format.ts';
 import { DraftMonitor, factsOf, requireUnchanged, titleOf } from './known-monitor.ts';
 import { findMonitor, offered } from './monitors.ts';
-import { NewMonitor, refuseSecrets } from './new-monitor.ts';
-import { monitorField, writingTool } from './tool.ts';
+import {
+  keyOf,
+  type MonitorSettings,
+  monitorOf,
+  NewMonitor,
+  refuseSecrets,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  SettingValues,
+  settingNames,
+  settingsIn,
+  settingWords,
+  TYPES,
+} from './new-monitor.ts';
+import { monitorField, type ToolContext, writingTool } from './tool.ts';
 
-const { name, target, interval, keyword, json, expect, days, tags } = NewMonitor.shape;
+export const mayChange = mayManage('change monitors');
 
-/** Settings by the names of inputs, without bounds, because another service may have other ones. */
-const MonitorSettingsChange = z.object({
-  name: z.string().optional(),
-  target: z.string().optional(),
-  interval_seconds: z.number().optional(),
-  keyword: z.string().optional(),
-  json: z.string().optional(),
-  expect: z.string().optional(),
-  days: z.number().optional(),
-  tags: z.array(z.string()).optional(),
-});
-type MonitorSettingsChange = z.infer<typeof MonitorSettingsChange>;
-
-/** Labels of settings, and their words on cards. */
-const SHOWN: Array<
-  [keyof MonitorSettingsChange, string, (value: string | number | string[]) => string]
-> = [
-  ['name', 'Name', String],
-  ['target', 'Target', (value) => shownTarget(maskedTarget(String(value)))],
-  ['interval_seconds', 'Every', (value) => inWords(Number(value) * 1000)],
-  ['keyword', 'Keyword', String],
-  ['json', 'JSON', String],
-  ['expect', 'Expects', String],
-  ['days', 'Warns', (value) => `${counted(Number(value), 'day')} before expiry`],
-  ['tags', 'Tags', (tags) => String(tags) || 'none'],
-];
-
-/** Inputs of one check type, with the name of their setting. */
-const OF_ONE_TYPE = {
-  keyword: { type: 'KEYWORD', setting: 'target_keyword', lacks: 'does not look for a keyword' },
-  json: { type: 'HTTP', setting: 'json', lacks: 'does not check a JSON value' },
-  expect: { type: 'TCP', setting: 'expect', lacks: 'does not check the response' },
-  days: { type: 'CERTIFICATE', setting: 'days_left', lacks: 'does not warn before expiry' },
-} as const;
-const TYPE_INPUTS = Object.keys(OF_ONE_TYPE) as Array<keyof typeof OF_ONE_TYPE>;
+// `send` may contain a login, and a proposal is stored and shown.
+const { name, target, type: _type, send: _send, interval, tags, ...settings } = NewMonitor.shape;
 
 export const changeMonitor = writingTool({
   name: 'change_monitor',
   title: 'Change a monitor',
   description: 'Changes settings of one monitor, but not its type.',
-  right: mayManage('change monitors'),
+  right: mayChange,
   input: z.object({
     monitor: monitorField,
     name: name.describe('New name.'),
     target: target.optional().describe('New target.'),
     interval_seconds: interval,
-    keyword,
-    json,
-    expect,
-    days,
+    ...settings,
     tags: tags.describe('All its tags from now on, such as shop,eu; an empty text removes them'),
   }),
   draft: z.object({
     monitor: DraftMonitor,
-    check_type: z.string(),
-    before: MonitorSettingsChange,
-    change: MonitorSettingsChange,
+    before: SettingValues,
+    after: SettingValues,
+    body: z.record(z.string(), z.unknown()),
   }),
-  async prepare({ monitor: meant, ...change }, { monitoring, signal }) {
-    const monitor = findMonitor(await monitoring.list({ signal }), meant);
-    const { id, name, target, status, check_type } = monitor;
-    if (Object.values(change).every((value) => value === undefined)) {
-      throw new CommandError(
-        'Say what to change: name, target, interval_seconds, keyword, json, expect, days or tags.',
-      );
+  async prepare({ monitor: meant, interval_seconds, ...inputs }, context) {
+    const monitor = await changeableMonitor(meant, context);
+    if (inputs.target !== undefined) refuseSecrets(inputs.target);
+    const planned = planChange(monitor, { ...inputs, interval: interval_seconds });
+    if (Object.keys(planned.after).length === 0) {
+      const names = settingNames(monitor.check_type).filter((one) => one !== 'send');
+      throw new CommandError(`Nothing would change. Say what to change: ${names.join(', ')}.`);
     }
-    for (const one of TYPE_INPUTS) {
-      const { type, lacks } = OF_ONE_TYPE[one];
-      if (change[one] === undefined || check_type === type) continue;
-      throw new CommandError(`${titleOf(monitor)} ${lacks}: it is a ${check_type} monitor.`);
-    }
-    if (change.target !== undefined) refuseSecrets(change.target);
-    const { config } = await offered('changing monitors', monitoring.show(id, { signal }));
-    const seconds = config.interval_seconds ?? config.period_seconds;
-    const isNumber = change.interval_seconds !== undefined && typeof seconds === 'number';
-    const before = {
-      name: change.name === undefined ? undefined : name,
-      target: change.target === undefined ? undefined : target,
-      interval_seconds: isNumber ? seconds : undefined,
-      tags: change.tags === undefined ? undefined : (monitor.tags ?? []),
-      ...Object.fromEntries(
-        TYPE_INPUTS.flatMap((one) => {
-          const value = config[OF_ONE_TYPE[one].setting];
-          return change[one] !== undefined && typeof value === typeof change[one]
-            ? [[one, value]]
-            : [];
-        }),
-      ),
-    };
-    return { monitor: { id, name, target, status }, check_type, before, change };
+    const { id, name, target, status } = monitor;
+    return { monitor: { id, name, target, status }, ...planned };
   },
-  summary: ({ monitor, before, change }) => ({
+  summary: ({ monitor, before, after }) => ({
     title: `Change ${titleOf(monitor)}?`,
-    facts: [...changesOf(before, change), ...factsOf(monitor).slice(-1)],
+    facts: [...changeFacts({ before, after }), ...factsOf(monitor).slice(-1)],
     confirm: 'Change',
   }),
-  async carryOut({ monitor, check_type, before, change }, context) {
+  async carryOut({ monitor, ...planned }, context) {
     await requireUnchanged(monitor, context);
-    const { name, target, interval_seconds, tags } = change;
-    const intervalName = check_type === 'HEARTBEAT' ? 'period_seconds' : 'interval_seconds';
-    const settings = [
-      [intervalName, interval_seconds],
-      ...TYPE_INPUTS.map((one) => [OF_ONE_TYPE[one].setting, change[one]]),
-    ].filter(([, value]) => value !== undefined);
-    const changed = await offered(
-      'changing monitors',
-      context.monitoring.change(monitor.id, {
-        name,
-        target,
-        tags,
-        config: settings.length > 0 ? Object.fromEntries(settings) : undefined,
-      }),
-    );
-    const title = `${titleOf(changed)} was changed`;
-    return { tone: 'good', title, parts: [factsPart(...changesOf(before, change))] };
+    return await applyChange(monitor, planned, context);
   },
 });
 
-function changesOf(before: MonitorSettingsChange, after: MonitorSettingsChange): Fact[] {
-  return SHOWN.flatMap(([name, label, words]) => {
-    const [from, to] = [before[name], after[name]];
-    if (to === undefined) return [];
-    const start = from === undefined ? '' : `${shortened(words(from), 200)} → `;
-    return [{ label, value: start + words(to) }];
-  });
+type MonitorAccess = Pick<ToolContext, 'monitoring'> & { signal?: AbortSignal };
+
+/** Finds a monitor with its settings. Throws a `CommandError`. */
+export async function changeableMonitor(meant: string, { monitoring, signal }: MonitorAccess) {
+  const { id } = findMonitor(await monitoring.list({ signal }), meant);
+  return await offered('changing monitors', monitoring.show(id, { signal }));
 }
+
+/** Changes the monitor. The card shows the differences. */
+export async function applyChange(
+  { id }: Pick<DraftMonitor, 'id'>,
+  { body, ...values }: PlannedChange,
+  { monitoring }: MonitorAccess,
+): Promise<Card> {
+  const changed = await offered('changing monitors', monitoring.change(id, body));
+  const title = `${titleOf(changed)} was changed`;
+  return { tone: 'good', title, parts: [factsPart(...changeFacts(values))] };
+}
+
+/** Inputs of a change. Absent ones stay as they are; `null` resets one to its default. */
+export type SettingInputs = { [Name in SettingName]?: NewMonitor[Name] | null };
+
+/** A change, and the settings that differ, before and after it. */
+export interface PlannedChange {
+  before: SettingValues;
+  after: SettingValues;
+  body: MonitorChange;
+}
+
+/**
+ * Plans a change; `after` is empty if nothing would differ. Throws a `CommandError` for inputs that don't go together, or that
+ * the type doesn't have. Pure.
+ */
+export function planChange(monitor: MonitorSettings, inputs: SettingInputs): PlannedChange {
+  const { check_type: type } = monitor;
+  const current = settingsIn(monitor);
+  const wanted = changedMonitor(type, current, inputs);
+  const next = { ...settingsIn(wanted), ...(inputs.send && { send: inputs.send }) };
+  const isReplaced = (name: SettingName) =>
+    name === (next.cron === undefined ? 'zone' : 'interval');
+  const changed = SETTING_NAMES.filter((name) => next[name] !== current[name] && !isReplaced(name));
+  const after = Object.fromEntries(changed.map((name) => [name, next[name] ?? null]));
+  const before = Object.fromEntries(
+    changed.flatMap((name) => (current[name] === undefined ? [] : [[name, current[name]]])),
+  );
+  const config: Record<string, unknown> = Object.fromEntries(
+    changed.flatMap((name) => {
+      const key = keyOf(name, type);
+      return key === undefined ? [] : [[key, after[name]]];
+    }),
+  );
+  // The zone of an earlier crontab may still be stored.
+  if (changed.includes('cron')) config.timezone = next.zone ?? null;
+  if (changed.includes('target') && type === 'TCP') {
+    config.tls = String(next.target).startsWith('tls://');
+  }
+  const body = {
+    ...(changed.includes('name') && { name: wanted.name }),
+    ...(changed.includes('target') && { target: wanted.target }),
+    ...(changed.includes('tags') && { tags: wanted.tags ?? [] }),
+    ...(Object.keys(config).length > 0 && { config }),
+  };
+  return { before, after, body };
+}
+
+/** The monitor with the inputs that differ, checked like a new one. */
+function changedMonitor(
+  type: string,
+  current: SettingValues,
+  inputs: SettingInputs,
+): MonitorSettings {
+  const asked = Object.fromEntries(
+    SETTING_NAMES.flatMap((name) => {
+      const given = inputs[name];
+      const value = Array.isArray(given) ? given.join(',') || null : given;
+      const isSame =
+        value === undefined ||
+        value === (current[name] ?? null) ||
+        // A form shows the target without its secrets.
+        (name === 'target' && value === maskedTarget(String(current.target)));
+      return isSame ? [] : [[name, given ?? undefined]];
+    }),
+  );
+  const kept = { ...current };
+  if ('interval' in asked || 'cron' in asked) {
+    delete kept.interval;
+    delete kept.cron;
+    if (asked.cron === undefined) delete kept.zone;
+  }
+  const { tags } = current;
+  const wanted = {
+    ...kept,
+    ...asked,
+    ...(!('tags' in asked) && typeof tags === 'string' && { tags: tags.split(',') }),
+  } as NewMonitor;
+  if (Object.hasOwn(TYPES, type)) return monitorOf({ ...wanted, type: type as CheckType });
+  const names = settingNames(type);
+  const unknown = Object.keys(asked).find((name) => !names.some((one) => one === name));
+  if (unknown === undefined)
+    return { name: '', ...wanted, check_type: type, config: { interval_seconds: wanted.interval } };
+  throw new CommandError(
+    `Of a ${type} monitor, Askwatch can only change ${names.join(', ')}, not “${unknown}”.`,
+    { input: unknown },
+  );
+}
+
+/** The differences, such as `Every: 1 minute → 5 minutes`. Pure. */
+export const changeFacts = ({ before, after }: Pick<PlannedChange, 'before' | 'after'>): Fact[] =>
+  SETTING_NAMES.flatMap((name) => {
+    const value = after[name];
+    if (value === undefined) return [];
+    const { label, none } = SETTINGS[name];
+    const from = before[name] == null ? none : settingWords(name, before[name]);
+    const start = from === undefined ? '' : `${shortened(from, 200)} → `;
+    return [{ label, value: start + settingWords(name, value) }];
+  });

@@ -22,11 +22,10 @@ import {
 import { CommandError } from '../shared/errors.ts';
 import type { Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
-import { checkWords } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { counted, inWords, shortened } from '../shared/text-format.ts';
+import { shortened } from '../shared/text-format.ts';
 import { titleOf } from './known-monitor.ts';
-import { monitorOf, NewMonitor, refuseSecrets } from './new-monitor.ts';
+import { monitorOf, NewMonitor, refuseSecrets, settingFacts } from './new-monitor.ts';
 import { writingTool } from './tool.ts';
 import { findTwin, hostHints, nameHints } from './twin-monitor.ts';
 
@@ -74,8 +73,7 @@ export const createMonitor = writingTool({
       titleOf({ name }) !== name && { label: 'Name', value: name },
       { label: 'Target', value: shownTarget(target) },
       { label: 'Kind', value: check_type },
-      ...settingFacts(check_type, config),
-      tagsFact(tags),
+      ...settingFacts({ check_type, config, tags }),
       { label: 'Alerts', value: 'posted in this channel' },
       ...hints.map((value) => ({ label: 'Note', value })),
     ),
@@ -113,33 +111,6 @@ const showAction = ({ id, name }: { id: string; name: string }): CardAction[] =>
     command: 'monitor show',
     values: { monitor: id },
   });
-
-function settingFacts(check_type: string, config: Readonly<Record<string, unknown>>): Fact[] {
-  const text = (label: string, value: unknown) => typeof value === 'string' && { label, value };
-  const duration = (label: string, seconds: unknown) =>
-    typeof seconds === 'number' && { label, value: inWords(seconds * 1000) };
-  const { cron, timezone = 'UTC', days_left: days } = config;
-  return compact<Fact>(
-    typeof cron === 'string'
-      ? { label: 'Pinged at', value: `${cron} (crontab, ${timezone})` }
-      : duration(
-          checkWords({ check_type }).every,
-          config.interval_seconds ?? config.period_seconds,
-        ),
-    duration('Grace', config.grace_seconds),
-    duration('Timeout', config.timeout_seconds),
-    text('Keyword', config.target_keyword),
-    text('Record', config.record_type),
-    text('JSON', config.json),
-    text('Expects', config.expect),
-    config.tls === true && { label: 'TLS', value: 'yes' },
-    typeof days === 'number' && { label: 'Warns', value: `${counted(days, 'day')} before expiry` },
-    text('STARTTLS', config.starttls),
-  );
-}
-
-const tagsFact = (tags: readonly string[] = []): Fact | false =>
-  tags.length > 0 && { label: 'Tags', value: tags.join(', ') };
 
 /** Creates a monitor and subscribes the channel to its alerts. `pushUrl` is for the job of a heartbeat; show it only once. */
 export async function create(
@@ -184,6 +155,7 @@ function createdCard(
   texts: readonly string[],
 ): Card {
   const { name, check_type, target, id, interval_seconds } = created;
+  const times = { interval_seconds, period_seconds: interval_seconds };
   return {
     tone: 'good',
     title: `Now watching ${name}`,
@@ -191,8 +163,7 @@ function createdCard(
       factsPart(
         { label: 'Target', value: shownTarget(target) },
         { label: 'Kind', value: check_type },
-        ...settingFacts(check_type, { interval_seconds, ...config }),
-        tagsFact(tags),
+        ...settingFacts({ check_type, config: { ...times, ...config }, tags }),
         { label: 'Id', value: id },
       ),
       ...texts.map(textPart),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { inWords } from '../../contracts/duration.ts';
 import {
   CertificateConfig,
   CheckType,
@@ -10,9 +9,14 @@ import {
   probeSettings,
   TypedTags,
 } from '../../contracts/monitoring.ts';
+import type { MonitorDetails } from '../../contracts/monitoring-additions.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import { zoneIn } from '../channels/quiet-hours.ts';
+import { compact, type Fact } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
+import { checkWords } from '../shared/status.ts';
+import { shownTarget } from '../shared/target-link.ts';
+import { counted, inWords } from '../shared/text-format.ts';
 
 const text = (max: number, description: string) => z.string().max(max).describe(description);
 const optional = (max: number, description: string) => text(max, description).optional();
@@ -247,4 +251,117 @@ export function refuseSecrets(target: string): void {
   throw new CommandError(
     'This address seems to contain a password or a key. Add it with /monitor add, which never shows it.',
   );
+}
+
+/** An input of a new monitor that can change later: all but the type. */
+export type SettingName = Exclude<keyof NewMonitor, 'type'>;
+
+/** Settings as inputs; `null` is a reset one. */
+export const SettingValues = z.partialRecord(
+  NewMonitor.keyof().exclude(['type']),
+  z.union([z.string(), z.number(), z.null()]),
+);
+export type SettingValues = z.infer<typeof SettingValues>;
+
+interface MonitorSetting {
+  label: string;
+  /** Its name in `config`; absent for a field of the monitor itself. */
+  key?: string;
+  /** The value itself if absent. */
+  words?(value: string | number): string;
+  /** Words for no value; `default` if absent. */
+  none?: string;
+}
+
+const duration = (seconds: string | number) => inWords(Number(seconds) * 1000);
+
+/** In the order of cards. */
+export const SETTINGS: Record<SettingName, MonitorSetting> = {
+  name: { label: 'Name' },
+  target: { label: 'Target', words: (target) => shownTarget(String(target)) },
+  interval: { label: 'Every', key: 'interval_seconds', words: duration },
+  cron: { label: 'Pinged at', key: 'cron', none: 'an interval' },
+  zone: { label: 'Time zone', key: 'timezone' },
+  grace: { label: 'Grace', key: 'grace_seconds', words: duration },
+  timeout: { label: 'Timeout', key: 'timeout_seconds', words: duration },
+  keyword: { label: 'Keyword', key: 'target_keyword' },
+  record: { label: 'Record', key: 'record_type' },
+  json: { label: 'JSON', key: 'json', none: 'any' },
+  expect: { label: 'Expects', key: 'expect', none: 'anything' },
+  send: { label: 'Sends', key: 'send', words: () => 'a new text, which is never shown' },
+  days: {
+    label: 'Warns',
+    key: 'days_left',
+    words: (days) => `${counted(Number(days), 'day')} before expiry`,
+  },
+  starttls: { label: 'STARTTLS', key: 'starttls', none: 'none' },
+  tags: { label: 'Tags', words: (tags) => String(tags).replaceAll(',', ', '), none: 'none' },
+};
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+export const keyOf = (name: SettingName, type: string) =>
+  name === 'interval' && type === 'HEARTBEAT' ? 'period_seconds' : SETTINGS[name].key;
+
+/** Settings of a type, the most used first. Of a type that only another service has, few are known. */
+export function settingNames(type: string): SettingName[] {
+  const own = TYPES[type as CheckType]?.inputs;
+  return [
+    ...(['name', 'target', 'interval'] as const),
+    ...(own ?? []),
+    'tags',
+    ...(own && type !== 'HEARTBEAT' ? (['timeout'] as const) : []),
+  ];
+}
+
+export type MonitorSettings = Pick<MonitorDetails, 'name' | 'target' | 'check_type' | 'tags'> & {
+  config?: object;
+};
+
+/** The monitor's settings as inputs. `send` is never known. A TCP target begins with `tls://` if TLS is on. Pure. */
+export function settingsIn({
+  name,
+  target,
+  check_type,
+  config = {},
+  tags = [],
+}: MonitorSettings): SettingValues {
+  const known = new Map<string | undefined, unknown>(Object.entries(config));
+  const values: SettingValues = {
+    name,
+    target: known.get('tls') === true ? `tls://${target}` : target,
+    ...(tags.length > 0 && { tags: tags.join(',') }),
+  };
+  for (const one of settingNames(check_type)) {
+    const value = known.get(keyOf(one, check_type));
+    const isSet = one !== 'send' && value !== SETTINGS[one].none;
+    if (isSet && (typeof value === 'string' || typeof value === 'number')) values[one] = value;
+  }
+  // A crontab replaces the interval. Without one, its zone is meaningless.
+  delete values[values.cron === undefined ? 'zone' : 'interval'];
+  return values;
+}
+
+/** All settings except name and target. Pure. */
+export function settingFacts(monitor: {
+  check_type: string;
+  config: Readonly<Record<string, unknown>>;
+  tags?: string[];
+}): Fact[] {
+  const { check_type, config } = monitor;
+  const values = settingsIn({ ...monitor, name: '', target: '' });
+  const facts = SETTING_NAMES.flatMap((name) => {
+    const { label } = SETTINGS[name];
+    const value = values[name];
+    if (value === undefined || name === 'name' || name === 'target') return [];
+    const words = settingWords(name, value);
+    return [
+      { label: name === 'interval' ? checkWords({ check_type }).every : label, value: words },
+    ];
+  });
+  return compact(...facts, config.tls === true && { label: 'TLS', value: 'yes' });
+}
+
+export function settingWords(name: SettingName, value: string | number | null): string {
+  const { words = String, none = 'default' } = SETTINGS[name];
+  return value === null ? none : words(value);
 }

@@ -20,18 +20,22 @@ export async function formFor(
   line: string,
   where: { place: Place; person: Person },
 ): Promise<ShownForm | undefined> {
-  const command = line.startsWith('/') ? formOf(line, bot.commands) : undefined;
-  if (!command) return undefined;
-  const opened = await bot.openForm(command, where);
-  return 'card' in opened ? undefined : shownForm(command, opened.begin);
+  const wanted = line.startsWith('/') ? formOf(line, bot.commands) : undefined;
+  if (!wanted) return undefined;
+  const opened = await bot.openForm(wanted.command, { ...where, carried: wanted.carried });
+  if ('card' in opened) return undefined;
+  const { begin } = opened;
+  return shownForm(wanted.command, begin, begin.carried);
 }
 
 export async function formOfPress(
   bot: Bot,
   { request, ...where }: Pick<Invocation, 'request' | 'place' | 'person' | 'thread'>,
-): Promise<ShownForm | undefined> {
+): Promise<{ form: ShownForm; isAll: boolean } | undefined> {
   const opened = await bot.formOfPress(request, async () => where);
-  return opened && shownForm(opened.command, opened.begin, opened.carried);
+  if (!opened) return undefined;
+  const { command, begin, carried, isAll } = opened;
+  return { form: shownForm(command, begin, carried), isAll };
 }
 
 /** All fields of the form, for every choice, so that the page needs no further request. */

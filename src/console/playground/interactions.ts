@@ -93,7 +93,8 @@ async function run(
 
   // Both are read before the dispatch, because a press may change the message and what its button does.
   const target = createTarget(parts, bot, interaction, invocation, by);
-  const formAfter = 'action' in interaction && (await formOfPress(bot, invocation));
+  const pressed = 'action' in interaction ? await formOfPress(bot, invocation) : undefined;
+  if (pressed?.isAll) return { shown: 'form', form: pressed.form };
   let isStored = false;
   const reply = await bot.dispatch(invocation, () => {
     isStored = true;
@@ -102,7 +103,7 @@ async function run(
   const refusal = 'values' in interaction && refusalOf(reply);
   if (refusal) return refusal;
   const outcome = await showReply(parts, reply, target);
-  return formAfter ? { shown: 'form', form: formAfter } : outcome;
+  return pressed ? { shown: 'form', form: pressed.form } : outcome;
 }
 
 /** Throws `HttpError` if the message or the thread is gone, or the button doesn't exist. */

@@ -79,9 +79,10 @@ function bodyOf(name: string, family: readonly Command[]) {
 
 /** Discord requires that required options come first. */
 function optionsOf(command: Command): APIApplicationCommandBasicOption[] {
-  // A form asks for what a command with one is not given.
+  const { form } = command;
+  // A form asks for what a command with one is not given, except for what it carries.
   const fields = fieldsOf(command).map((field) =>
-    command.form ? { ...field, required: false } : field,
+    form && !form.carried?.includes(field.name) ? { ...field, required: false } : field,
   );
   return [...fields.filter((one) => one.required), ...fields.filter((one) => !one.required)].map(
     optionOf,

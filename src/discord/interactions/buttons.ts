@@ -46,7 +46,11 @@ export async function handleButton(pressed: Pressed): Promise<void> {
     log.debug({ customId: press.customId }, 'ignored a press of an unknown button');
     return;
   }
-  const acknowledge = await acknowledgementOf(pressed, request);
+  const { acknowledge, isAll } = await acknowledgementOf(pressed, request);
+  if (isAll) {
+    await acknowledged(pressed, request.command, acknowledge);
+    return;
+  }
   if (isPrivate(press)) await handlePrivate(pressed, { request, acknowledge });
   else await handleOpen(pressed, { request, acknowledge });
 }
@@ -58,7 +62,7 @@ export async function handleButton(pressed: Pressed): Promise<void> {
 async function acknowledgementOf(
   pressed: Pressed,
   request: Asked['request'],
-): Promise<Asked['acknowledge']> {
+): Promise<{ acknowledge: Asked['acknowledge']; isAll: boolean }> {
   const { interaction: press, bot } = pressed;
   const opened = await inTime(
     bot.formOfPress(request, async () => ({
@@ -66,9 +70,11 @@ async function acknowledgementOf(
       ...(isPrivate(press) ? {} : await conversationOf(pressed)),
     })),
   );
-  if (!opened || !isShowable(opened.begin)) return () => press.deferUpdate();
+  if (!opened || !isShowable(opened.begin)) {
+    return { acknowledge: () => press.deferUpdate(), isAll: false };
+  }
   const form = renderForm(opened.command, opened.carried, opened.begin);
-  return () => press.showModal(form);
+  return { acknowledge: () => press.showModal(form), isAll: opened.isAll };
 }
 
 /** Handles a press in a private message like a slash command, since nothing can be under such a message. */

@@ -60,8 +60,8 @@ export async function handleForm(
     await acknowledged(handling, command.name, () => sent.reply({ ...message, flags }));
     return;
   }
-  // A form opened by a button changes nothing that others see.
-  const ephemeral = command.form?.carried !== undefined;
+  // A form that only a button opens changes nothing that others see.
+  const ephemeral = command.form?.carried !== undefined && !context.bot.commands.includes(command);
   await carryOut(handling, {
     command: command.name,
     values,
@@ -93,7 +93,7 @@ function valuesOf({ fields }: ModalSubmitInteraction, command: Command): Record<
       const field = fields.fields.get(name);
       const given =
         field && ('values' in field ? field.values[0] : 'value' in field && field.value);
-      return typeof given === 'string' && given.trim() !== '' ? [[name, given]] : [];
+      return typeof given === 'string' ? [[name, given]] : [];
     }),
   );
 }

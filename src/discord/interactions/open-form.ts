@@ -1,6 +1,6 @@
 import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
-import { carriedIn } from '../../bot/commands/form.ts';
+import { carriedIn, opensForm } from '../../bot/commands/form.ts';
 import { orLate } from '../../bot/platform.ts';
 import { type Card, textCard } from '../../bot/shared/card.ts';
 import { type FormAbout, isShowable, renderForm } from '../render/render-form.ts';
@@ -12,13 +12,15 @@ const BEGIN_LIMIT_MS = 1_500;
 
 const isEmpty = (value: unknown) => String(value ?? '').trim() === '';
 
-/** True for a command that is bare or lacks a required value. */
+/** True for a command that is bare, lacks a required value, or has no values but those that its form carries. */
 export function wantsForm(command: Command, values: Record<string, unknown>): boolean {
   const fields = fieldsOf(command);
   const empty = fields.filter(({ name }) => isEmpty(values[name]));
   return (
     command.form !== undefined &&
-    (empty.length === fields.length || empty.some(({ required }) => required))
+    (empty.length === fields.length ||
+      empty.some(({ required }) => required) ||
+      opensForm(command, values))
   );
 }
 
@@ -36,7 +38,7 @@ export async function formFor(
   if ('card' in opened) return opened;
   const { begin } = opened;
   if (!isShowable(begin)) return noForm(command, 'Its text is too long for a form.');
-  return { form: renderForm(command, values, begin, about) };
+  return { form: renderForm(command, { ...values, ...begin.carried }, begin, about) };
 }
 
 /** `undefined` if it takes too long for a form. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { whileGenerated } from '../../bot/ask/answer-buttons.ts';
 import { ASK_ABOUT, askAboutCommand } from '../../bot/commands/ask-about.ts';
 import { type Command, topLevelNames } from '../../bot/commands/command.ts';
-import { formOf, formProblems } from '../../bot/commands/form.ts';
+import { formOf, formProblems, type WantedForm } from '../../bot/commands/form.ts';
 import { type Bot, orLate } from '../../bot/platform.ts';
 import type { Person } from '../../bot/shared/place.ts';
 import type { Origins } from '../answers/origin.ts';
@@ -286,20 +286,26 @@ class Listener {
   }
 
   /** Opens the form of a command. False if the person gets none; then the bare command replies. */
-  private async openForm(workspace: Workspace, command: Command, typed: SlashCommand) {
-    const { invocation } = this.qualify(workspace, parseCommand(typed));
-    const opened = await this.options.bot.openForm(command, invocation);
+  private async openForm(workspace: Workspace, wanted: WantedForm, typed: SlashCommand) {
+    const { command } = wanted;
+    const { place, person } = this.qualify(workspace, parseCommand(typed)).invocation;
+    const opened = await this.options.bot.openForm(command, { place, person, ...wanted });
     if ('card' in opened || !isShowable(opened.begin)) return false;
     const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
-    const view = renderForm(command, { command: command.name, channel, responseUrl }, opened);
+    const { carried = wanted.carried } = opened.begin;
+    const origin = { command: command.name, channel, responseUrl, carried };
+    const view = renderForm(command, origin, opened);
     return await this.show(workspace, { trigger_id, view });
   }
 
   /** Passes a press to the bot, and opens its form. The form's content is read before the press changes it. */
   private async press(workspace: Workspace, input: UserInput, trigger: string | undefined) {
-    const view = trigger === undefined ? undefined : await this.formOfPress(input);
+    const form = trigger === undefined ? undefined : await this.formOfPress(input);
+    if (!form || trigger === undefined) return await this.converse(workspace, input);
+    const shown = { trigger_id: trigger, view: form.view };
+    if (form.isAll && (await this.show(workspace, shown))) return true;
     const isHeard = this.converse(workspace, input);
-    if (view && trigger !== undefined) await this.show(workspace, { trigger_id: trigger, view });
+    if (!form.isAll) await this.show(workspace, shown);
     return await isHeard;
   }
 
@@ -308,9 +314,9 @@ class Listener {
     const opening = this.options.bot.formOfPress(request, async () => invocation);
     const opened = await orLate(opening, BEGIN_LIMIT_MS);
     if (!opened || !isShowable(opened.begin)) return undefined;
-    const { command, carried } = opened;
+    const { command, carried, isAll } = opened;
     const at = { channel, responseUrl, thread: inThread ? thread : undefined };
-    return renderForm(command, { command: command.name, carried, ...at }, opened);
+    return { isAll, view: renderForm(command, { command: command.name, carried, ...at }, opened) };
   }
 
   /** False if Slack refuses. */

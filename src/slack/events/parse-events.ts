@@ -319,10 +319,10 @@ function originOf(text: unknown): FormOrigin | undefined {
 function valuesIn(state: unknown): Record<string, string> {
   const blocks = Object.entries(fieldsOf(fieldsOf(state).values));
   return Object.fromEntries(
-    blocks.flatMap(([name, block]) => {
+    blocks.map(([name, block]) => {
       const { value, selected_option } = fieldsOf(fieldsOf(block)[name]);
-      const text = textOf(value) ?? textOf(fieldsOf(selected_option).value);
-      return text === undefined ? [] : [[name, text]];
+      // An emptied input resets a setting.
+      return [name, textOf(value) ?? textOf(fieldsOf(selected_option).value) ?? ''];
     }),
   );
 }

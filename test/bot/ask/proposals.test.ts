@@ -282,7 +282,7 @@ test('the cards pause, silence, resume, change and remove a monitor', async () =
     { monitor: 'shop', name: 'Shop EU', interval_seconds: 60, keyword: 'Basket', tags: 'eu,web' },
   ]);
   expect(change.cards[0] && textOf(change.cards[0])).toMatch(
-    /Name: Shop → Shop EU\nEvery: 1 hour → 1 minute\nKeyword: Cart → Basket\nTags: none → eu,web/,
+    /Name: Shop → Shop EU\nEvery: 1 hour → 1 minute\nKeyword: Cart → Basket\nTags: none → eu, web/,
   );
   await press(bot, change.cards[0], 'Change');
   expect(await status()).toMatchObject({
@@ -328,7 +328,7 @@ test.each([
   expect(other.cards[0] && textOf(other.cards[0])).toMatch(changed);
   expect(textOf(cardOf(await press(bot, other.cards[0], 'Change')))).toMatch(changed);
   const wrong = await propose(bot, ['change_monitor', { monitor: 'It', keyword: 'x' }]);
-  expect(wrong.told).toContain('does not look for a keyword');
+  expect(wrong.told).toContain('“keyword” works with type=KEYWORD, not with type=');
   // `send` may contain a login, and a proposal is shown.
   const sent = await propose(bot, ['create_monitor', { target: 'a.example:1', send: 's3cret' }]);
   expect(sent.cards).toEqual([]);

@@ -100,6 +100,15 @@ test.each(['/monitor frobnicate x', '/monitor addition', '/nothing', ''])(
   },
 );
 
+test.each([
+  ['/monitor change My shop interval=5m', { monitor: 'My shop', interval: '5m' }],
+  ['/monitor change name="Shop EU" My shop', { monitor: 'My shop', name: 'Shop EU' }],
+  ['/monitor change "My shop" json=""', { monitor: 'My shop', json: '' }],
+  ['/monitor change json= monitor=Shop', { monitor: 'Shop', json: '' }],
+])('words without a key are the monitor to change: %s', (line, values) => {
+  expect(read(line)).toEqual({ 'monitor change': values });
+});
+
 test('reading a line never throws', () => {
   const names = commands.map(({ name }) => `/${name}`);
   const piece = fc.oneof(
@@ -208,6 +217,6 @@ test('every command has a summary that fits everywhere, described inputs, and ex
     }
   }
   expect(commands.map(usageOf)).toContain(
-    '/monitor alerts <on|off> [filter] [quiet] [zone] [remind] [mention] [tags]',
+    '/monitor alerts <on|off> [filter] [quiet] [zone] [remind] [mention] [tags] [via] [fallback]',
   );
 });

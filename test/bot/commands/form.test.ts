@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { formFields, formOf, formProblems } from '../../../src/bot/commands/form.ts';
 import { monitorAdd } from '../../../src/bot/commands/monitor/add.ts';
+import { monitorChange } from '../../../src/bot/commands/monitor/change.ts';
 import { commands } from '../../../src/bot/features.ts';
 import { monitorOf } from '../../../src/bot/tools/new-monitor.ts';
 
@@ -42,15 +43,23 @@ test('an input of one type chooses that type', () => {
 });
 
 test.each(['/monitor add', 'monitor  ADD ', ' /Monitor add'])('%j opens a form', (line) => {
-  expect(formOf(line, commands)).toBe(monitorAdd);
+  expect(formOf(line, commands)).toEqual({ command: monitorAdd, carried: {} });
 });
 
-test.each(['/monitor', '/monitor add x', '/monitor list', '/ask', ''])(
-  '%j opens no form',
+test.each(['/monitor change shop', '/monitor change monitor=shop'])(
+  '%j opens a form for that monitor',
   (line) => {
-    expect(formOf(line, commands)).toBeUndefined();
+    const carried = { monitor: 'shop' };
+    expect(formOf(line, commands)).toEqual({ command: monitorChange, carried });
   },
 );
+
+test.each([
+  ...['/monitor change', '/monitor change shop interval=5m', '/monitor change shop json='],
+  ...['/monitor', '/monitor add x', '/monitor list', '/ask', ''],
+])('%j opens no form', (line) => {
+  expect(formOf(line, commands)).toBeUndefined();
+});
 
 test.each([
   [undefined, ['json']],

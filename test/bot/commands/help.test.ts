@@ -28,7 +28,7 @@ test('help shows at most five lines for each group', async () => {
   expect(Math.max(...Object.values(groups).map(({ length }) => length))).toBe(5);
   expect(groups.Ask?.[0]).toBe('/ask <question> …');
   expect(groups.Watch?.at(-1)).toBe('/askwatch help watch');
-  expect(textOf(card)).toContain('More: resume, remove, heartbeat');
+  expect(textOf(card)).toContain('More: pause, resume, remove, heartbeat');
   expect(textOf(card)).toContain('docs/commands.md');
   expect(card.link).toBeUndefined();
 });
@@ -43,6 +43,7 @@ test.each([
   ['watch', 'Commands: watch', '/monitor heartbeat <token>'],
   ['Set up', 'Commands: set up', '/monitor intake …'],
   ['monitor add', 'How to use /monitor add', 'keyword (optional): Text that the page must contain'],
+  ['/monitor change', 'How to use /monitor change', '/monitor change Shop interval=5m'],
   ['ask', 'Commands: ask', '/askwatch forget'],
   ['/ask', 'How to use /ask', 'question: '],
   ['monitor', 'Commands of /monitor', '/monitor remove <monitor>'],

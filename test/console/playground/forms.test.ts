@@ -11,6 +11,7 @@ import {
   type Tab,
 } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
 
 async function formOf(tab: Tab, line: string): Promise<ShownForm> {
   const said = await tab.say(line);
@@ -75,6 +76,27 @@ test('a form begins with the current values and offers the choices', async () =>
   const prompt = await formOf(tab, '/askwatch prompt');
   expect(prompt.values).toEqual({ prompt: 'Answer\nin verse.' });
   expect(prompt.fields['']?.[0]?.long).toBe(true);
+});
+
+test('the button under a monitor opens its form, and the reply is all that the channel shows', async () => {
+  const service = await startService();
+  const { id } = await service.create({
+    name: 'Shop',
+    check_type: 'HTTP',
+    target: 'http://127.0.0.1:9/',
+  });
+  const { url } = await startTestConsole({ watched: service });
+  const tab = await openTab(url);
+  const form = await formOf(tab, '/monitor change shop');
+  expect(form).toMatchObject({
+    carried: { monitor: id },
+    values: { name: 'Shop', interval: '1m' },
+  });
+  const said = await send(tab, form.command, { ...form.values, ...form.carried, interval: '5m' });
+  expect(said).toMatchObject({ shown: 'channel' });
+  const [message, ...more] = await listedAt(url);
+  expect(more).toEqual([]);
+  expect(message && textOf(cardOf(message))).toContain('Every: 1 minute → 5 minutes');
 });
 
 test('a line with input opens no form', async () => {

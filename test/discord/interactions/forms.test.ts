@@ -5,6 +5,7 @@ import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import type { TestBotOptions } from '../../helpers/bot.ts';
 import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
 
 async function start(options: TestBotOptions = {}) {
   const running = await runDiscord({ bot: options });
@@ -115,4 +116,28 @@ test('a monitor of a filled form has its alerts in its channel, and one sent twi
   const alert = await eventually(() => discord.channel(discord.general.id)[1]);
   expect(JSON.stringify(alert.embeds)).toMatch(/Shop.* is down/);
   expect(service.monitors).toHaveLength(1);
+});
+
+test('/monitor change with a monitor opens its form, which changes it for everyone to see', async () => {
+  const service = await startService();
+  const { id } = await service.create({
+    name: 'My shop',
+    check_type: 'CERTIFICATE',
+    target: '127.0.0.1:9',
+  });
+  const { discord, formOf } = await start({
+    watched: service,
+    settings: { mayManage: 'everyone' },
+  });
+  const opened = discord.slash('monitor change', { monitor: id });
+  const values = { name: 'My shop', target: '127.0.0.1:9', interval: '1h', days: '14' };
+  expect(await formOf(opened)).toEqual({ ...values, starttls: '' });
+  const sent = discord.send(opened, { ...values, interval: '2h', days: '30', starttls: 'smtp' });
+  const shown = await eventually(() => sent.reply?.embeds[0] && sent.reply);
+  expect(shown.flags & MessageFlags.Ephemeral).toBe(0);
+  expect(JSON.stringify(shown.embeds)).toContain('1 hour → 2 hours');
+  const { body } = await service.get(`/api/v1/public/monitors/${id}`);
+  expect(body.config).toMatchObject({ interval_seconds: 7200, days_left: 30, starttls: 'smtp' });
+  const again = discord.slash('monitor change', { monitor: 'my shop', interval: '3h' });
+  await eventually(() => JSON.stringify(again.reply?.embeds ?? '').includes('2 hours → 3 hours'));
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
 import { runSlack } from '../../helpers/slack/running-slack.ts';
 
 /** Types `/monitor add` with nothing after it. */
@@ -83,4 +84,60 @@ test('a form of somebody else is left alone', async () => {
   expect(ack.ms).toBeDefined();
   expect(fake.messages(CHANNEL)).toEqual([]);
   expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+});
+
+/** A workspace over the real service with one monitor, whose people may change it. */
+async function runWithShop() {
+  const service = await startService();
+  const { id } = await service.create({
+    name: 'My shop',
+    check_type: 'TCP',
+    target: '127.0.0.1:9',
+    config: { send: 'AUTH s3cret', expect: 'OK' },
+  });
+  const settings = { mayManage: 'everyone' as const };
+  const running = await runSlack({ bot: { watched: service, settings } });
+  return {
+    ...running,
+    configOf: async () => (await service.get(`/api/v1/public/monitors/${id}`)).body.config,
+  };
+}
+
+test('“/monitor change” with a name opens its form with the settings now, and stores the new ones', async () => {
+  const { fake, configOf } = await runWithShop();
+  await fake.slash('/monitor', 'change my shop');
+  const { view, values } = await eventually(() => fake.form());
+  expect(view.title.text).toBe('Change a monitor');
+  expect(inputs(fake)).toEqual(['name', 'target', 'interval', 'expect', 'send', 'tags', 'timeout']);
+  expect(Object.fromEntries(values)).toMatchObject({
+    name: 'My shop',
+    interval: '1m',
+    expect: 'OK',
+  });
+  expect(JSON.stringify(view)).not.toContain('s3cret');
+  await fake.submit({ interval: '5m', expect: '' });
+  const [message] = await eventually(() => {
+    const shown = fake.messages(CHANNEL);
+    return shown.length > 0 && shown;
+  });
+  const text = message ? shownText(message) : '';
+  expect(text).toContain('My shop was changed');
+  expect(text).toContain('1 minute → 5 minutes');
+  expect(await configOf()).toMatchObject({ interval_seconds: 300, send: '…' });
+  expect(await configOf()).not.toHaveProperty('expect');
+});
+
+test('the button under a monitor opens its form and says nothing else, unless Slack shows none', async () => {
+  const { fake } = await runWithShop();
+  await fake.slash('/monitor', 'show my shop');
+  await eventually(() => fake.messages(CHANNEL).length > 0);
+  await fake.press('Change');
+  expect((await eventually(() => fake.form())).view.title.text).toBe('Change a monitor');
+  expect(fake.whispers(CHANNEL)).toEqual([]);
+  await fake.submit({});
+  await eventually(() => fake.whispers(CHANNEL).length === 1);
+  expect(fake.whispers(CHANNEL)[0]).toContain('My shop already has these settings');
+  fake.fail('views.open', { kind: 'error', error: 'expired_trigger_id' });
+  await fake.press('Change');
+  await eventually(() => fake.whispers(CHANNEL).some((one) => one.includes('Name the settings')));
 });

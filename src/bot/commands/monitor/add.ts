@@ -20,7 +20,8 @@ const rangeOf = ({ minValue, maxValue }: z.ZodNumber): DurationRange => ({
   maxMs: Number(maxValue) * 1000,
 });
 
-const input = NewMonitor.extend({
+/** Times are durations. */
+export const newMonitorInput = NewMonitor.extend({
   interval: optionalDuration(
     rangeOf(HeartbeatConfig.shape.period_seconds.unwrap()),
     'Time between checks or pings, such as 30s, 5m or 1d; default: 1m (heartbeat: 1d)',
@@ -35,15 +36,20 @@ const input = NewMonitor.extend({
   ),
 });
 
+export const isDuration = (input: string) => ['interval', 'timeout', 'grace'].includes(input);
+
+/** Converts the durations of the inputs to seconds. */
+export function inSeconds<T extends object>(values: T): T {
+  const seconds = (ms: unknown) => (typeof ms === 'number' ? ms / 1000 : ms);
+  const entries = Object.entries(values);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, isDuration(name) ? seconds(value) : value]),
+  ) as T;
+}
+
 /** Throws a `CommandError` for inputs that don't go together. */
-function wantedMonitor(values: z.output<typeof input>) {
-  const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
-  return monitorOf({
-    ...values,
-    interval: seconds(values.interval),
-    timeout: seconds(values.timeout),
-    grace: seconds(values.grace),
-  });
+function wantedMonitor(values: z.output<typeof newMonitorInput>) {
+  return monitorOf(inSeconds(values));
 }
 
 /** Creates a monitor and subscribes this channel to its alerts. */
@@ -53,7 +59,7 @@ export const monitorAdd = command({
     'Watch an address, a page’s text, a DNS name, port, certificate or job; alerts go to this channel',
   group: 'watch',
   right: mayAdd,
-  input,
+  input: newMonitorInput,
   examples: [
     '/monitor add https://example.com',
     '/monitor add https://example.com name="Shop" keyword=Cart interval=5m',
@@ -87,7 +93,7 @@ export const monitorAdd = command({
 });
 
 /** A proposal is stored and shown, so nothing in it may be a secret. */
-const isStorable = ({ target, send }: z.output<typeof input>) =>
+const isStorable = ({ target, send }: z.output<typeof newMonitorInput>) =>
   send === undefined && maskedTarget(target) === target;
 
 /** Asks before it adds a monitor that exists already. */

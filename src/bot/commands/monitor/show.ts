@@ -15,6 +15,7 @@ import { inWords } from '../../shared/text-format.ts';
 import { findMonitor } from '../../tools/monitors.ts';
 import { resumeAction, WHILE_PAUSED } from '../../tools/pause-monitor.ts';
 import { command } from '../command.ts';
+import { changeAction } from './change.ts';
 import { parentNames } from './depends.ts';
 import { historyOf, type ShownHistory } from './history.ts';
 import { listTone } from './list.ts';
@@ -65,7 +66,12 @@ function monitorCard(monitor: Monitor, parents: string, { facts, parts }: ShownH
       ...parts,
       ...help.parts,
     ),
-    actions: [...(paused ? resumeAction(monitor) : []), ...help.actions],
+    actions: [
+      ...(paused ? resumeAction(monitor) : []),
+      // Only its file can change it.
+      ...(monitor.managed_by ? [] : changeAction(monitor)),
+      ...help.actions,
+    ],
   };
 }
 

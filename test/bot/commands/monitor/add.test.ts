@@ -19,7 +19,7 @@ async function start() {
 test('a heartbeat takes a crontab, its zone and a grace, and its card shows them', async () => {
   const { say, configOf } = await start();
   const added = textOf(await say('/monitor add job cron="0 3 * * *" zone=europe/berlin grace=30m'));
-  expect(added).toContain('Pinged at: 0 3 * * * (crontab, Europe/Berlin)\nGrace: 30 minutes');
+  expect(added).toContain('Pinged at: 0 3 * * *\nTime zone: Europe/Berlin\nGrace: 30 minutes');
   expect(await configOf('job')).toMatchObject({
     cron: '0 3 * * *',
     timezone: 'Europe/Berlin',

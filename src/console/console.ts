@@ -63,11 +63,16 @@ export async function createConsole(options: {
     );
   }
   addLoginRoutes(kit.server, guards, login);
-  addPlaygroundRoutes(kit.server, guards, () => {
-    if (!playground) throw notOpen();
-    return playground.require();
-  });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
+  addPlaygroundRoutes(
+    kit.server,
+    guards,
+    () => {
+      if (!playground) throw notOpen();
+      return playground.require();
+    },
+    () => status?.refresh(),
+  );
   // With data files, the only process has the playground.
   const stored = store.isShared ? store.collection(channelsCollection) : undefined;
   addAccountRoutes(kit.server, guards, account, {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { HttpRequest, HttpServer } from '../http/server-types.ts';
 import { type Guards, guarded } from './login/guards.ts';
 import { compressedFor } from './shared/conditional.ts';
-import { PUBLIC_URL_META, VERSION_META } from './shared/metas.ts';
+import { PLAYGROUND_META, PUBLIC_URL_META, VERSION_META } from './shared/metas.ts';
 import { xmlText } from './shared/xml-text.ts';
 
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#4f46e5"/><path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
@@ -68,6 +68,7 @@ export async function addPageRoutes(
     const metas = publicUrl === undefined ? [] : [metaOf(PUBLIC_URL_META, publicUrl)];
     // Strangers don't learn the version.
     if (version !== undefined && guard === 'page') metas.push(metaOf(VERSION_META, version));
+    if (pages.some((one) => one.path === '/')) metas.push(metaOf(PLAYGROUND_META, '/'));
     for (const script of later) metas.push(metaOf(script, await addressOf(`${script}.js`)));
     const head = [
       ...metas,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Collection } from '../../bot/platform.ts';
 import { HttpError } from '../../http/errors.ts';
+import { FIRST_CHANNEL } from '../shared/first-channel.ts';
 import type { EventStreams } from './event-streams.ts';
 
 const ChannelBook = z.object({ channels: z.array(z.string()) });
@@ -15,8 +16,6 @@ export const channelsCollection = {
 };
 
 const DOCUMENT = 'channels';
-
-const FIRST_CHANNEL = 'general';
 
 const MAX_CHANNELS = 50;
 

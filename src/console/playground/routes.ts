@@ -53,11 +53,19 @@ export interface Playground {
 /** The playground of this process; throws a 503 `not_open` without one. */
 type Current = () => Playground;
 
-/** Adds the routes for the page's script. `isPlaygroundPath` must hold for each path. */
-export function addPlaygroundRoutes(server: HttpServer, guards: Guards, current: Current): void {
+/**
+ * Adds the routes for the page's script. `isPlaygroundPath` must hold for each path. `onInteraction` is called after each line,
+ * press and form.
+ */
+export function addPlaygroundRoutes(
+  server: HttpServer,
+  guards: Guards,
+  current: Current,
+  onInteraction: () => void,
+): void {
   addEventRoute(server, guards, current);
   addReadingRoutes(server, guards, current);
-  addInteractionRoutes(server, guards, current);
+  addInteractionRoutes(server, guards, current, onInteraction);
   addFileRoutes(server, guards, current);
   addNamingRoutes(server, guards, current);
 }
@@ -121,7 +129,12 @@ function addReadingRoutes(server: HttpServer, guards: Guards, current: Current) 
   );
 }
 
-function addInteractionRoutes(server: HttpServer, guards: Guards, current: Current) {
+function addInteractionRoutes(
+  server: HttpServer,
+  guards: Guards,
+  current: Current,
+  onInteraction: () => void,
+) {
   const bodies = { sayings: TypedLine, presses: ButtonPress, forms: FormSubmission };
   for (const [name, body] of Object.entries(bodies)) {
     server.post(
@@ -132,7 +145,9 @@ function addInteractionRoutes(server: HttpServer, guards: Guards, current: Curre
         const person = await people.of(request, reply);
         const { channel } = request.body;
         if (!channels.has(channel)) throw notFound('There is no such channel.');
-        return await accept(request.body, person);
+        const outcome = await accept(request.body, person);
+        onInteraction();
+        return outcome;
       },
     );
   }

@@ -3,7 +3,12 @@ import type { Logger } from 'pino';
 import type { Card } from '../../bot/shared/card.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import { HttpError } from '../../http/errors.ts';
-import { type ConsolePerson, type InteractionOutcome, Message } from '../shared/api-types.ts';
+import {
+  type ConsolePerson,
+  type InteractionOutcome,
+  Message,
+  ShownCard,
+} from '../shared/api-types.ts';
 import { type GrowingAnswers, type MessageFrame, threadGone } from './answers.ts';
 import { shownFile } from './files.ts';
 import { type ChatHistory, messageIds } from './history.ts';
@@ -100,7 +105,8 @@ async function showCard(
     const place = { person: by.id, channel, root: thread };
     parts.privates.put(place, Message.parse({ ...message, private: true }));
   } else await showToEveryone(parts, message, target);
-  return outcomeAt(message.id, thread);
+  const shown = { card: ShownCard.parse(reply.card), private: reply.private };
+  return { ...outcomeAt(message.id, thread), reply: shown };
 }
 
 async function showAnswer(
@@ -194,5 +200,7 @@ const frameOf = ({ id }: ReplyTarget): MessageFrame => ({
 
 const originOf = ({ command, by }: ReplyTarget) => (command === undefined ? {} : { command, by });
 
-const outcomeAt = (message: string, thread: string | undefined): InteractionOutcome =>
-  thread === undefined ? { shown: 'channel', message } : { shown: 'thread', message: thread };
+const outcomeAt = (message: string, thread: string | undefined) =>
+  thread === undefined
+    ? ({ shown: 'channel', message } as const)
+    : ({ shown: 'thread', message: thread } as const);

@@ -79,8 +79,15 @@ export type InteractionOutcome =
   | { shown: 'problems'; problems: Record<string, string> }
   /** The form is right, but the command failed. It can be sent again. */
   | { shown: 'refused'; card: Card }
-  | { shown: 'channel'; message: string }
-  | { shown: 'thread'; message: string };
+  | { shown: 'channel'; message: string; reply?: ShownReply }
+  | { shown: 'thread'; message: string; reply?: ShownReply };
+
+/** The card of a reply, for pages that don't show the message. */
+export interface ShownReply {
+  card: Card;
+  /** Only this person sees the message. */
+  private: boolean;
+}
 
 export const ConsolePerson = z.object({ id: z.string(), name: z.string() });
 export type ConsolePerson = z.infer<typeof ConsolePerson>;

@@ -26,14 +26,14 @@ const READS_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
 /** The details of one monitor, as far as the service offers them. */
 export type MonitorFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** Creates a function that reads a monitor's facts unless they are fresh. It throws an `HttpError`. */
+/** `read` reads a monitor's facts unless they are fresh, and throws an `HttpError`. After `expire`, none are fresh. */
 export function createFacts(monitoring: () => MonitoringClient) {
   const known = new Map<string, { atMs: number; facts: Promise<MonitorFacts> }>();
   const limitFor = (viewer: Viewer) =>
     createRateLimit({ limit: READS_PER_MINUTE[viewer], windowMs: 60_000 });
   const limits = { member: limitFor('member'), anyone: limitFor('anyone') };
 
-  return async (monitor: string, hours: ShownHours, viewer: Viewer): Promise<MonitorFacts> => {
+  async function read(monitor: string, hours: ShownHours, viewer: Viewer): Promise<MonitorFacts> {
     const name = `${hours} ${monitor}`;
     const before = known.get(name);
     const ageMs = before ? performance.now() - before.atMs : Number.POSITIVE_INFINITY;
@@ -58,7 +58,13 @@ export function createFacts(monitoring: () => MonitoringClient) {
         { cause: error },
       );
     }
-  };
+  }
+
+  function expire() {
+    for (const entry of known.values()) entry.atMs -= FRESH_MS;
+  }
+
+  return { read, expire };
 }
 
 async function readFacts(client: MonitoringClient, id: string, hours: ShownHours) {

@@ -91,6 +91,11 @@ export class StatusPoller {
     };
   }
 
+  /** Polls now if someone follows. */
+  pollSoon(): void {
+    if (this.followers.size > 0) void this.poll();
+  }
+
   async close(): Promise<void> {
     this.closing.abort();
     clearTimeout(this.timer);

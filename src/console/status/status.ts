@@ -83,13 +83,6 @@ export function addStatus(
     throw new HttpError(429, 'rate_limit_exceeded', 'Too many requests. Wait a minute.');
   }
 
-  async function monitorNamed(id: string): Promise<StatusMonitor> {
-    const { monitors } = await poller.current();
-    const monitor = monitors.find((one) => one.id === id);
-    if (!monitor) throw notFound('There is no such monitor.');
-    return monitor;
-  }
-
   const ofTag = guarded(guards.statusFetch, { querystring: TagQuery });
 
   server.get('/status.json', ofTag, async (request, reply) => {
@@ -113,8 +106,8 @@ export function addStatus(
     async (request, reply) => {
       const viewer = admitted(request, reply);
       const { hours } = request.query;
-      const monitor = await monitorNamed(request.params.id);
-      const found = await facts(monitor.id, hours, viewer);
+      const monitor = await findMonitor(poller, request.params.id);
+      const found = await facts.read(monitor.id, hours, viewer);
       const snapshot = await poller.current();
       const details = detailsOf(monitor, found, { hours, viewer, snapshot });
       return send(request, reply, viewer, { text: JSON.stringify(details), type: JSON_TYPE });
@@ -133,7 +126,7 @@ export function addStatus(
     guarded(guards.statusFetch, { params: BadgePath }),
     async (request, reply) => {
       const viewer = admitted(request, reply);
-      const monitor = await monitorNamed(request.params.file.slice(0, -4));
+      const monitor = await findMonitor(poller, request.params.file.slice(0, -4));
       const { name, status } = viewer === 'anyone' ? publicMonitor(monitor) : monitor;
       const { overall } = await poller.current();
       const shown = overall === 'unknown' ? overall : status;
@@ -160,12 +153,24 @@ export function addStatus(
   });
 
   return {
+    /** Reads everything again, because a person may have changed something. */
+    refresh() {
+      facts.expire();
+      poller.pollSoon();
+    },
     async close() {
       streams.close();
       await poller.close();
       await client?.close();
     },
   };
+}
+
+async function findMonitor(poller: StatusPoller, id: string): Promise<StatusMonitor> {
+  const { monitors } = await poller.current();
+  const monitor = monitors.find((one) => one.id === id);
+  if (!monitor) throw notFound('There is no such monitor.');
+  return monitor;
 }
 
 /**

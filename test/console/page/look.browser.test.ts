@@ -110,7 +110,7 @@ inBrowser('how the page looks', () => {
     await side.getByRole('button', { name: 'Commands' }).click();
     await side.getByRole('button', { name: '/askwatch help' }).click();
     await eventually(() => hasFocus(input(page, 'ops')));
-    await eventuallyEquals(() => input(page, 'ops').inputValue(), '/askwatch help');
+    await eventuallyEquals(() => input(page, 'ops').inputValue(), '/askwatch help ');
     expect(complaints).toEqual([]);
   });
 

@@ -46,7 +46,7 @@ test('a press on a card in a thread is answered in that thread', async () => {
   if (!reply) throw new Error('There is no reply.');
   const press = { ...pressOf(reply, 'monitor list?'), thread: posted.thread };
   const response = await tab.tell('presses', press);
-  expect(await response.json()).toEqual({ shown: 'thread', message: posted.thread });
+  expect(await response.json()).toMatchObject({ shown: 'thread', message: posted.thread });
   expect((await messages.get(posted.message))?.replies).toHaveLength(2);
   const elsewhere = await postPress(url, pressOf(reply, 'monitor list?'));
   expect(elsewhere.status).toBe(404);

@@ -19,7 +19,7 @@ async function start(options: TestBotOptions = {}) {
   return { ...running, offered };
 }
 
-test.each(['show', ...(long ? ['pause', 'resume', 'remove'] : [])])(
+test.each(['show', ...(long ? ['change', 'pause', 'resume', 'remove'] : [])])(
   '/monitor %s offers monitors by name, and what is chosen is meant',
   async (verb) => {
     const { discord, service, offered } = await start();

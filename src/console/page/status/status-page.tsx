@@ -1,11 +1,13 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { inWords } from '../../shared/from-bot.ts';
+import { PLAYGROUND_META } from '../../shared/metas.ts';
 import type { StatusReport } from '../../status/api-types.ts';
 import { taggedPart } from '../../status/tagged.ts';
 import { Connection } from '../shared/connection.tsx';
 import { CopyButton } from '../shared/copy-button.tsx';
 import { Mark } from '../shared/icons.tsx';
 import { useLiveState } from '../shared/live-state.ts';
+import { metaContent } from '../shared/meta.ts';
 import { TopBar } from '../shared/top-bar.tsx';
 import { useHash } from '../shared/use-hash.ts';
 import type { StatusClient } from './client.ts';
@@ -56,7 +58,13 @@ export function StatusPage(props: {
           </div>
         )}
         {report && opened !== undefined && (
-          <MonitorView key={opened} id={opened} live={monitor} client={client} />
+          <MonitorView
+            key={opened}
+            id={opened}
+            live={monitor}
+            client={client}
+            canManage={!isStranger && metaContent(PLAYGROUND_META) !== ''}
+          />
         )}
       </main>
     </>

@@ -52,7 +52,11 @@ function Input(props: {
         value={value}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}
       >
-        {!choices.includes(value) && <option value={value}>{value}</option>}
+        {(!field.required || !choices.includes(value)) && (
+          <option value={choices.includes(value) ? '' : value}>
+            {choices.includes(value) ? '' : value}
+          </option>
+        )}
         {choices.map((choice) => (
           <option key={choice} value={choice}>
             {choice}

@@ -10,6 +10,7 @@ import { conditionOf, statusText, uptimeFigures } from '../text-format.ts';
 import { BadgeSnippet } from './badge-snippet.tsx';
 import { Incidents } from './incidents.tsx';
 import { LatencyChart } from './latency-chart.tsx';
+import { ManageMonitor } from './manage-monitor.tsx';
 import { FactsPanel } from './monitor-facts.tsx';
 import { type DetailsState, useDetails } from './use-details.ts';
 
@@ -25,11 +26,14 @@ export function MonitorView(props: {
   id: string;
   live: StatusMonitor | undefined;
   client: StatusClient;
+  /** True for people who may use the commands of the chat. */
+  canManage: boolean;
 }) {
-  const { id, live, client } = props;
+  const { id, live, client, canManage } = props;
   const [chosenHours, setHours] = useState<number>();
   const hours = chosenHours ?? (isYoung(live) ? 1 : 24);
-  const version = `${live?.status} ${live?.status_changed_at}`;
+  const [changes, setChanges] = useState(0);
+  const version = `${changes} ${live?.status} ${live?.status_changed_at} ${live?.name} ${live?.target}`;
   const state = useDetails(client, { id, hours, version });
   const monitor = live ?? state.details?.monitor;
   return (
@@ -38,6 +42,9 @@ export function MonitorView(props: {
         <span aria-hidden="true">←</span> All monitors
       </a>
       {monitor ? <Heading monitor={monitor} /> : <Missing state={state} />}
+      {canManage && (
+        <ManageMonitor id={id} monitor={monitor} onChange={() => setChanges(changes + 1)} />
+      )}
       {state.problem !== undefined && (
         <p class="notice" role="status">
           {state.problem} Trying again…

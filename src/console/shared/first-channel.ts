@@ -1,0 +1,2 @@
+/** The channel that always exists. */
+export const FIRST_CHANNEL = 'general';

@@ -103,7 +103,7 @@ test('every chat command that the documentation shows works when it is typed', {
   await tab.tell('name', { name: 'alice' });
   await tab.say('hello');
   for (const [index, name] of MONITORS.entries()) {
-    await typeInto(tab, `/monitor add http://127.0.0.${index + 2}:9 name="${name}"`);
+    await typeInto(tab, `/monitor add http://127.0.0.${index + 2}:9 name="${name}" tags=shop,eu`);
   }
 
   await typeInto(tab, '/monitor add nightly-backup type=HEARTBEAT name="Nightly backup"');

@@ -55,7 +55,7 @@ test('a decision replaces only the message that has the button', async () => {
     ...{ id: crypto.randomUUID(), channel: 'general', thread, message: thread },
     action: actionOf(card, 'Watch'),
   };
-  expect(await (await tab.tell('presses', press)).json()).toEqual({
+  expect(await (await tab.tell('presses', press)).json()).toMatchObject({
     shown: 'thread',
     message: thread,
   });

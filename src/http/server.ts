@@ -28,6 +28,7 @@ import {
   type DirectRoute,
   type Shortcut,
 } from './direct-route.ts';
+import { addDocsPage } from './docs-page.ts';
 import {
   answerBrokenRequest,
   answerConnect,
@@ -113,6 +114,7 @@ export async function createServer(options: HttpServerOptions) {
   const { metrics, observe } = addMetrics(server);
   await server.register(swagger, openApi(options.version));
   server.get('/openapi.json', { schema: { hide: true } }, () => server.swagger());
+  addDocsPage(server);
   const health = addHealth(server);
 
   return {

@@ -82,7 +82,7 @@ const ELSEWHERE = new Map([
     'other settings: test/cli/doctor*.test.ts',
   ],
   [/import kuma/, 'needs a database: test/cli/import/kuma.test.ts'],
-  [/claude mcp add|evals/, 'other programs: run by hand'],
+  [/claude mcp add|evals|openapi-typescript/, 'other programs: run by hand'],
 ]);
 
 const askwatch = sharedAskwatch(async (atEnd, dataDir) => {

@@ -97,6 +97,9 @@ describe('a start without any setting', () => {
     expect(await (await fetch(`${askwatch.url}/metrics`)).text()).toContain(
       'askwatch_http_request',
     );
+    const docs = await (await fetch(`${askwatch.url}/docs`)).text();
+    expect(docs).toContain('POST /v1/chat/completions');
+    expect(docs).toContain('GET /api/v1/public/monitors');
     const openapi = (await (await fetch(`${askwatch.url}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { security?: object[] }>>;
     };

@@ -32,6 +32,7 @@ const GATEWAY: Array<[string, string]> = [
   ['/healthz', 'GET, HEAD'],
   ['/metrics', 'GET, HEAD'],
   ['/openapi.json', 'GET, HEAD'],
+  ['/docs', 'GET, HEAD'],
 ];
 
 describe('methods that a path does not take', () => {

@@ -30,7 +30,12 @@ export function KeysSection() {
   return (
     <Section
       title="API keys"
-      about="Other programs use a key to call the model gateway or the monitoring service."
+      about={
+        <>
+          Other programs use a key to call the model gateway or the monitoring service. See{' '}
+          <a href="/docs">what they can request</a>.
+        </>
+      }
       button={
         canCreate ? { text: 'New key', onClick: () => setDialog({ kind: 'new' }) } : undefined
       }

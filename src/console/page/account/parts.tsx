@@ -24,7 +24,7 @@ export const Meter = ({ kind, share }: { kind: string; share: number }) => (
 /** A section of the account area: its head, controls, the state of its request, and its content once that is loaded. */
 export function Section(props: {
   title: string;
-  about: string;
+  about: ComponentChildren;
   button?: { text: string; onClick: () => void };
   controls?: ComponentChildren;
   /** The last action that succeeded here, as a sentence. */

@@ -44,7 +44,7 @@ function overview(banner: Banner): string[] {
     ...(models?.notes ?? []).map((note) => `              ${note}`),
     `  Monitors    ${watching}`,
     ...platformLines(banner),
-    `  Services    ${url}/v1 and ${url}/api/v1/public, documented at ${url}/openapi.json`,
+    `  Services    ${url}/v1 and ${url}/api/v1/public, documented at ${url}/docs`,
     `  State       ${database ? databaseText(database) : dataDir}`,
     '',
   ];

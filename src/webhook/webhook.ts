@@ -74,7 +74,10 @@ export function createWebhook(options: WebhookOptions): Platform {
     async stop() {
       stopping.abort();
     },
-    hint: () => `${ofOperator.size} in ALERT_CHANNELS; /monitor alerts on via=<address> adds more`,
+    hint: () =>
+      ofOperator.size > 0
+        ? `${ofOperator.size} in ALERT_CHANNELS`
+        : 'none; add one with /monitor alerts on via=<address>',
     async post({ channel, card, id }) {
       const event = eventOf(card, kindOf(card, { open: 'opened', acknowledged: 'opened' }), at(id));
       await send(channel, { delivery: id, event });

@@ -27,7 +27,10 @@ const input = z.object({
     'A user group or role to mention when an outage begins; off removes it',
   ),
   tags: tagsField,
-  via: optionalText(2000, 'The https address of a webhook that gets these alerts instead'),
+  via: optionalText(
+    2000,
+    'Send these alerts to a webhook at this https address; this channel keeps its own',
+  ),
   fallback: optionalText(
     2000,
     'The https address of a webhook that gets alerts while this channel can’t be reached; off removes it',

@@ -6,7 +6,7 @@ export interface WebhookEvent {
   version: 1;
   event: 'opened' | 'updated' | 'acknowledged' | 'resolved' | 'reminder' | 'notice';
   state?: AlertData['state'];
-  /** The same for all posts about one alert. */
+  /** Equal in all posts about one alert. */
   id: string;
   /** Grows with every change of the alert. */
   sequence: number;

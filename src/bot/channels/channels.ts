@@ -25,7 +25,7 @@ const StoredFilter = z.union([MonitorFilter, z.string().transform((text) => ({ t
 const Webhook = z.object({
   /** The key of that channel. */
   from: z.string(),
-  /** Its address, encrypted, and as people may see it. */
+  /** The encrypted address, and the part of it that people may see. */
   sealed: z.string(),
   shown: z.string(),
   /** The platform of the channel whose fallback it is. */

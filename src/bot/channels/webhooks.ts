@@ -92,7 +92,7 @@ export function createWebhooks(
   };
 }
 
-/** The same address may be both a webhook and the fallback of a channel. */
+/** An address may be both a webhook and the fallback of a channel. */
 const placeOf = (address: URL, owner: string, insteadOf?: string): Place => ({
   platform: WEBHOOK,
   channel: webhookChannel(address, insteadOf === undefined ? owner : `fallback ${owner}`),

@@ -36,7 +36,7 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   name: string;
   /** At most 100 characters. Source: Discord docs, "Application Commands", `description`. */
   summary: string;
-  /** Its group in help; absent if nobody can type the command. */
+  /** Group in help; absent if nobody can type the command. */
   group?: CommandGroup;
   /** The right is checked before it runs, and before its form opens. With `when`, only these inputs need it, and the form. */
   right: 'anyone' | (Right & { when?(input: z.output<Input>): boolean });

@@ -8,7 +8,7 @@ export interface WantedForm {
   carried: Record<string, string>;
 }
 
-/** The form that a line opens: the line has no values but those that the form carries. Pure. */
+/** The form that a line opens: the line has only values that the form carries. Pure. */
 export function formOf(line: string, commands: readonly Command[]): WantedForm | undefined {
   const withForm = commands.filter(({ form }) => form);
   const read = readLine(line, withForm);
@@ -17,7 +17,7 @@ export function formOf(line: string, commands: readonly Command[]): WantedForm |
   return opensForm(command, values) ? { command, carried: values } : undefined;
 }
 
-/** True if the values are those that the command's form carries, and no others. Pure. */
+/** True if the values are exactly the ones that the command's form carries. Pure. */
 export function opensForm({ form }: Command, values: Record<string, unknown>): boolean {
   const carried: readonly string[] = form?.carried ?? [];
   const names = Object.keys(values).filter((name) => values[name] !== undefined);

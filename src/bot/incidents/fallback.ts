@@ -49,7 +49,7 @@ export function withFallback(
   const toSend = (alert: Alert) => ids.has(alert.id);
   const incidents = incidentsIn(alerts).filter(toSend);
   if (!alerts.some(toSend)) return watching;
-  // Only the fallback's own messages are arranged anew.
+  // Only the fallback's own messages are grouped again.
   const copies = incidents.map((one) => ({ ...one, deliveries: [newDelivery(to, one.id)] }));
   const others = alerts.filter((alert) => alert.kind !== 'incident' || !toSend(alert));
   const arranged = new Map(withGroups(others, copies, around).map((alert) => [alert.id, alert]));

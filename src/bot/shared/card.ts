@@ -21,7 +21,7 @@ export interface Card {
   mention?: string;
   /** The incident is ongoing. Platforms don't show it, but store it with the message. */
   goesOn?: boolean;
-  /** The same alert for programs. Platforms for people don't need it. */
+  /** The alert as data, for programs. Platforms for people don't need it. */
   alert?: AlertData;
 }
 

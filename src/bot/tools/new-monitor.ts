@@ -265,7 +265,7 @@ export type SettingValues = z.infer<typeof SettingValues>;
 
 interface MonitorSetting {
   label: string;
-  /** Its name in `config`; absent for a field of the monitor itself. */
+  /** Name in `config`; absent for a field of the monitor itself. */
   key?: string;
   /** The value itself if absent. */
   words?(value: string | number): string;

@@ -12,7 +12,7 @@ const BEGIN_LIMIT_MS = 1_500;
 
 const isEmpty = (value: unknown) => String(value ?? '').trim() === '';
 
-/** True for a command that is bare, lacks a required value, or has no values but those that its form carries. */
+/** True for a command that is bare, lacks a required value, or has only values that its form carries. */
 export function wantsForm(command: Command, values: Record<string, unknown>): boolean {
   const fields = fieldsOf(command);
   const empty = fields.filter(({ name }) => isEmpty(values[name]));

@@ -3,7 +3,7 @@ import { withinBytes } from '../../contracts/within-bytes.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
-/** As many as one process checks on time. Their text has a few megabytes. */
+/** One process checks about this many on time. Their text has a few megabytes. */
 const MAX_EXPORTED = 10_000;
 
 /** Enough for ten tags in ASCII. */

@@ -99,7 +99,7 @@ describe.skipIf(!hasSqlite && !process.env.CI)('a database of Uptime Kuma', () =
     expect((await runCommand('monitors', 'import', 'kuma', path)).out).toContain('name: renamed');
   });
 
-  test('of another program is refused in one line', async () => {
+  test('refuses the database of another program in one line', async () => {
     const path = join(await temporaryFolder(), 'other.db');
     await promisify(execFile)('sqlite3', [path, 'CREATE TABLE a (b)']);
     const { code, err } = await runCommand('monitors', 'import', 'kuma', path);

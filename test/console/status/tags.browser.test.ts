@@ -43,7 +43,7 @@ inBrowser('tags on the status page', () => {
     await row(page, 'Cart').getByRole('link').click();
     await page.getByText('eu', { exact: true }).last().waitFor();
     await page.getByRole('link', { name: 'All monitors' }).click();
-    expect(await names(page)).toEqual(['Cart', 'Shop']);
+    await eventuallyEquals(() => names(page), ['Cart', 'Shop']);
     await group('eu').click();
     await eventuallyEquals(async () => (await names(page)).length, 4);
     expect(page.url()).toMatch(/\/status(#\/)?$/);

@@ -96,7 +96,7 @@ test('groups count what is up, name the rest, and keep their place', () => {
   ]);
 });
 
-test('of many groups the worst are kept', () => {
+test('keeps the worst of many groups', () => {
   const many = Array.from({ length: 60 }, (_, at) => monitor(`${at}`, 'UP', `t${at + 10}`));
   const groups = groupsOf([...many, monitor('bad', 'DOWN', 'zz')]);
   expect(groups).toHaveLength(40);

@@ -147,7 +147,7 @@ test.each([
   expect(await now()).toMatchObject({ target: before.target, config: before.config });
 });
 
-test('without new values, the settings and an example are shown', async () => {
+test('shows the settings and an example if no values are given', async () => {
   const { say, told } = await start('TCP');
   const reply = await say('/monitor change my shop');
   expect(reply).toMatchObject({ private: true, card: { actions: [{ label: 'Change' }] } });

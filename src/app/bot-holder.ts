@@ -224,7 +224,7 @@ export class BotHolder {
     } catch (error) {
       const isPassing = error instanceof LeaseLostError || error instanceof StoreUnavailableError;
       const isFatal = !isPassing && !signal.aborted && lease.isHeld();
-      await this.end(tenure);
+      await this.endBegun(tenure);
       await this.withdraw();
       if (isFatal) throw error;
       this.log.warn({ err: error }, 'could not start the bot here; standing by');
@@ -256,6 +256,11 @@ export class BotHolder {
     this.news.emit('changed');
   }
 
+  /** Ends a tenure that has not begun to answer, soon if the program stops: there is nothing to wait for. */
+  private async endBegun(tenure: Tenure): Promise<void> {
+    await this.end(tenure, this.stopping.signal.aborted ? { leaseMs: LEAVE_MS } : {});
+  }
+
   /** Lets a successor connect, and then takes nothing new. */
   private async handOver(tenure: Tenure): Promise<void> {
     const { fence } = tenure.lease;
@@ -284,7 +289,8 @@ export class BotHolder {
   private async succeed(): Promise<void> {
     const tenure = this.prepare();
     try {
-      await tenure.connect();
+      // A platform may take longer to connect than this process has left to stop.
+      await orAborted(tenure.connect(), this.stopping.signal);
       await this.change((known) =>
         known?.offer?.next?.id === this.id
           ? { ...known, offer: { next: { id: this.id, isConnected: true } } }
@@ -295,7 +301,7 @@ export class BotHolder {
     } catch (error) {
       this.log.warn({ err: error }, 'could not succeed the process that had the bot');
     }
-    await this.end(tenure);
+    await this.endBegun(tenure);
     await this.withdraw();
   }
 

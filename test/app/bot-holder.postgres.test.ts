@@ -225,4 +225,19 @@ describe.skipIf(!hasPostgres)('of processes on one database', () => {
     ]);
     expect(a.fatal).toEqual([]);
   });
+
+  test('one that stops while it connects to succeed another waits for no platform', async () => {
+    const { open } = await testDatabase();
+    const told: Told = [];
+    const a = await startProcess('a', { store: await open(SHORT), told });
+    const b = await startProcess('b', { store: await open(SHORT), told, connects: NEVER });
+    await a.holder.start();
+    await b.holder.start();
+    const stopped = a.holder.stop();
+    await eventually(() => told.includes('b connects'));
+    await b.holder.stop();
+    expect(told).toContain('b disconnects late');
+    await stopped;
+    expect(b.fatal).toEqual([]);
+  });
 });

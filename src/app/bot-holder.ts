@@ -256,7 +256,7 @@ export class BotHolder {
     this.news.emit('changed');
   }
 
-  /** Ends a tenure that has not begun to answer, soon if the program stops: there is nothing to wait for. */
+  /** Ends a tenure that was only beginning, soon if the program stops. The next holder ends the answers that it accepted. */
   private async endBegun(tenure: Tenure): Promise<void> {
     await this.end(tenure, this.stopping.signal.aborted ? { leaseMs: LEAVE_MS } : {});
   }

@@ -10,7 +10,7 @@ export type WebhookShape = (
 
 /** An address chooses its shape by its fragment, or else by its host. Pure. */
 export const shapeFor = ({ hash, hostname }: URL): WebhookShape =>
-  SHAPES[hash.slice(1)] ?? SHAPES[serviceAt(hostname)] ?? generic;
+  SHAPES.get(hash.slice(1)) ?? SHAPES.get(serviceAt(hostname)) ?? generic;
 
 /** Only these posts are signed, because the others have receivers that can't check it. */
 export const isGeneric = (address: URL) => shapeFor(address) === generic;
@@ -19,8 +19,8 @@ export const isGeneric = (address: URL) => shapeFor(address) === generic;
 export function addressProblem(address: URL): string | undefined {
   const { hash, searchParams, pathname } = address;
   const shape = shapeFor(address);
-  if (hash !== '' && !SHAPES[hash.slice(1)]) {
-    return `A webhook address can end with ${Object.keys(SHAPES)
+  if (hash !== '' && !SHAPES.has(hash.slice(1))) {
+    return `A webhook address can end with ${[...SHAPES.keys()]
       .map((name) => `#${name}`)
       .join(', ')}, not with another part after #.`;
   }
@@ -156,7 +156,7 @@ const teams: WebhookShape = (event, address) => {
 /** Text blocks read Markdown links and styles. Source: Microsoft Learn, "Text features" of Adaptive Cards. */
 const inert = (text: string) => text.replace(/[\\`*_[\]()#~<>]/g, '\\$&');
 
-const SHAPES: Record<string, WebhookShape> = { json: generic, pagerduty: pagerDuty, ntfy, teams };
+const SHAPES = new Map(Object.entries({ json: generic, pagerduty: pagerDuty, ntfy, teams }));
 
 /** Receivers for people show a new message for each event, so one monitor has one when it begins and one when it ends. */
 const isDetail = ({ event, monitors }: WebhookEvent) =>

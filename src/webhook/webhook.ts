@@ -32,7 +32,7 @@ export function createWebhook(options: WebhookOptions): Platform {
   const stopping = new AbortController();
   let registered: (channel: string) => Promise<string | undefined> = async () => undefined;
 
-  /** Nothing encrypts a post to a public http address, so only the operator may choose one. */
+  /** A post to a public http address isn't encrypted, so only the operator may choose one. */
   const allowsFromChat = ({ protocol }: URL, ip: string) =>
     guard.allows(ip) && (protocol === 'https:' || !isPublic(ip));
 

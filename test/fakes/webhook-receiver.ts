@@ -8,7 +8,7 @@ export interface ReceivedPost<Body> {
   path: string;
   headers: IncomingHttpHeaders;
   body: Body;
-  /** As it was sent. */
+  /** The body as the receiver got it. */
   text: string;
 }
 

@@ -166,7 +166,7 @@ export async function startAsked(platform: string, listed: readonly string[]) {
     },
     async formOfPress(request, whereOf) {
       const opened = await real.formOfPress(request, whereOf);
-      // Such a press isn't dispatched.
+      // This press isn't dispatched.
       if (opened?.isAll) note((await whereOf()).person.id, opened.command.name, opened);
       return opened;
     },

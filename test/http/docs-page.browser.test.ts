@@ -35,7 +35,7 @@ inBrowser('the page of an API', () => {
       expect(new Set(asked.filter((one) => !one.endsWith('/favicon.ico')))).toEqual(
         new Set([`${url}/docs`]),
       );
-      // Its own style is what the policy lets in.
+      // The policy allows the page's own style.
       expect(
         refused.filter((text) => /Content Security Policy/.test(text) && !/favicon/.test(text)),
       ).toEqual([]);

@@ -154,6 +154,7 @@ test.each([
   ['https://ntfy.sh/', /Add the topic/],
   ['https://ntfy.example/a%20b#ntfy', /1 to 64 letters/],
   ['https://hooks.example/#slack', /#json, #pagerduty, #ntfy, #teams/],
+  ['https://hooks.example/#constructor', /#json, #pagerduty, #ntfy, #teams/],
   [`https://events.pagerduty.com/v2/enqueue?routing_key=${KEY}`, undefined],
   ['https://ntfy.sh/shop', undefined],
   ['https://ntfy.sh/#json', undefined],

@@ -35,7 +35,10 @@ export async function handleSlashCommand(
     await acknowledged(handling, command, () => interaction.showModal(opened.form));
     return;
   }
-  await carryOut(handling, { command, values, ephemeral: values.private === true });
+  const { secretInputs = [] } = bot.commands.find(({ name }) => name === command) ?? {};
+  const ephemeral =
+    values.private === true || secretInputs.some((name) => values[name] !== undefined);
+  await carryOut(handling, { command, values, ephemeral });
 }
 
 export function deferReply(interaction: Deferred, ephemeral: boolean): Promise<unknown> {

@@ -88,6 +88,18 @@ test.each([
   expect(world.elsewhere()).toEqual([]);
 });
 
+test('the fallback gets nothing once a channel that couldn’t be reached refuses alerts', async () => {
+  const world = await openWorld('a', 'b');
+  world.slack.failWith(() => away);
+  await world.see({ a: 'DOWN' });
+  await world.pass(MINUTE);
+  world.slack.failWith(() => new DeliveryError('closed', { permanent: true, closed: true }));
+  await world.pass(10 * MINUTE);
+  await world.see({ b: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  expect(world.elsewhere()).toEqual([]);
+});
+
 test('a kill at any step loses and doubles no alert at the fallback', async () => {
   const steps = long ? 60 : 25;
   for (let step = 1; step <= steps; step += 1) {

@@ -29,3 +29,18 @@ test('a private card stays unsaid when "thinking…" could not be taken away', a
   expect(asked.followUps).toEqual([]);
   expect(JSON.stringify(discord.channel(discord.general.id))).not.toContain('ftp');
 });
+
+test.each([
+  ['monitor alerts', { switch: 'on', via: 'nonsense' }, true],
+  ['monitor alerts', { switch: 'on', fallback: 'nonsense' }, true],
+  ['monitor heartbeat', { token: 'nonsense' }, true],
+  ['monitor alerts', { switch: 'on' }, false],
+])(
+  '%s with %j is acknowledged for its person only: %s, because Discord shows inputs next to a public reply',
+  async (name, inputs, ephemeral) => {
+    const { discord } = await start();
+    const asked = discord.slash(name, inputs);
+    expect((await eventually(() => asked.acknowledged)).ephemeral).toBe(ephemeral);
+    await eventually(() => asked.reply);
+  },
+);

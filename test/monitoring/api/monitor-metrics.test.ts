@@ -160,7 +160,7 @@ test.skipIf(!hasPromtool)('can be read by promtool, whatever a monitor is called
   }
   const input = await metrics();
   expect(seriesOf(input, 'monitor_up')).toHaveLength(7);
-  // Promtool also has opinions on names, such as those of Node.js's metrics.
+  // Promtool also complains about names of Node.js's own metrics.
   const { stdout, stderr } = spawnSync(PROMTOOL, ['check', 'metrics'], { input });
   expect(`${stdout}${stderr}`).not.toMatch(/error|askwatch_monitor_/);
 });

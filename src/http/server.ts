@@ -70,6 +70,9 @@ const BALANCER_MS = 30_000;
 /** A load balancer that checks every two seconds notices a stop within this time. */
 const DRAIN_MS = 3_000;
 
+/** Interval at which a server that closes looks for connections whose answers have ended. */
+const CLOSE_IDLE_MS = 50;
+
 export interface HttpServerOptions {
   log: Logger;
   version: string;
@@ -160,7 +163,9 @@ export async function createServer(options: HttpServerOptions) {
       direct.close();
       forwarder?.close();
       dropUnused();
-      await server.close();
+      // Node.js closes the connections that are idle now, and waits for those that become idle later until their clients leave.
+      const closingIdle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS);
+      await server.close().finally(() => clearInterval(closingIdle));
       forwarder?.disconnect();
     },
   };

@@ -313,6 +313,34 @@ test('closing waits for the answer under way', async () => {
   await closed;
 });
 
+test('closing ends a connection that its client would keep, after the answer under way', async () => {
+  const asked: Array<() => void> = [];
+  const { kit, url } = await runningServer(({ server, addRawRoute, addDirectRoute }) => {
+    server.get('/slow', () => new Promise((resolve) => asked.push(() => resolve('whole'))));
+    addRawRoute('GET', '/raw', (_, response) => {
+      asked.push(() => response.end('whole'));
+    });
+    addDirectRoute({
+      path: '/direct',
+      schema: {},
+      handle: ({ response }) => {
+        asked.push(() => response.end('whole'));
+      },
+    });
+  });
+  const answers = ['GET /slow', 'GET /raw', 'POST /direct'].map(async (line) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`);
+    return await textOf(socket);
+  });
+  await eventually(() => asked.length === 3);
+  const closed = kit.close();
+  await eventually(() => !kit.server.server.listening);
+  for (const finish of asked) finish();
+  for (const answer of answers) expect(await answer).toMatch(/200 OK.*whole/s);
+  await closed;
+});
+
 test('a shortcut takes what it can, and nothing once the server closes', async () => {
   let finish = () => {};
   const { kit, url, ask } = await runningServer(({ server, addShortcut }) => {

@@ -98,7 +98,8 @@ async function run(): Promise<void> {
   }
 }
 
-type Stop = () => Promise<unknown>;
+/** A part that is stopped, by the name that the log gives it. */
+type Stop = readonly [part: string, stop: () => Promise<unknown>];
 
 /** Ends the program: without an error with code 0, else with its sentence and code 1. */
 type End = (error?: unknown) => Promise<void>;
@@ -135,12 +136,12 @@ async function start(run: ProgramRun): Promise<void> {
   const features = await openProgramFeatures(program);
   const services = await openServices(program, { ofStore, features, stops });
   startup.monitors = services.monitoring?.monitors;
-  for (const one of features) stops.push(async () => await one.close?.());
+  for (const one of features) stops.push([one.name, async () => await one.close?.()]);
   await openControlSocket(program, { services, features, stops });
   // Both services still answer here, because a load balancer sends requests until it notices the stop.
-  stops.push(async () => await kit.drain(endingSinceMs()));
+  stops.push(['the wait for load balancers', () => kit.drain(endingSinceMs())]);
   const clients = new ServiceClients(program);
-  stops.push(() => clients.close());
+  stops.push(['the clients of the services', () => clients.close()]);
   const forBot = {
     usageLog: createUsageLog(program.store),
     channels: createChannels(program.store),
@@ -148,7 +149,7 @@ async function start(run: ProgramRun): Promise<void> {
   const webConsole = runs('console')
     ? await openConsole(program, { startup, services, features, clients, ...forBot })
     : undefined;
-  stops.push(async () => await webConsole?.close());
+  stops.push(['the console', async () => await webConsole?.close()]);
   const holder = program.knowsBot
     ? await openHolder(program, { run, features, clients, webConsole, ...forBot })
     : undefined;
@@ -157,7 +158,7 @@ async function start(run: ProgramRun): Promise<void> {
   startup.url = await kit.listen(settings);
   services.monitoring?.start();
   if (holder) {
-    stops.push(() => holder.stop());
+    stops.push(['the bot', () => holder.stop()]);
     await (runs('bot') ? holder.start() : holder.follow());
   }
 
@@ -181,14 +182,14 @@ async function start(run: ProgramRun): Promise<void> {
 async function openProgram(run: ProgramRun, startup: Startup) {
   const { settings, toolServers, log, redact, stops, endingSinceMs, supervisor } = run;
   const { store, ...ofStore } = await openStore(settings, { version, log });
-  stops.push(() => store.close());
+  stops.push(['the store', () => store.close()]);
   const keys = {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
   };
   const { trustedProxies } = settings;
   const kit = await createServer({ log, version, trustedProxies, openFiles: readOpenFilesLimit() });
-  stops.push(() => kit.close());
+  stops.push(['the server', () => kit.close()]);
   kit.addReadyCheck('start', () => {
     if (!startup.isReady) throw new Error('still starting');
   });
@@ -246,7 +247,7 @@ async function openServices(
         log,
       })
     : undefined;
-  if (gateway) stops.push(() => gateway.close());
+  if (gateway) stops.push(['the gateway', () => gateway.close()]);
   const monitoring = runs('monitoring')
     ? await createMonitoring({
         kit,
@@ -261,7 +262,7 @@ async function openServices(
         log,
       })
     : undefined;
-  if (monitoring) stops.push(() => monitoring.close());
+  if (monitoring) stops.push(['the monitoring service', () => monitoring.close()]);
   return { gateway, monitoring };
 }
 
@@ -293,7 +294,7 @@ async function openControlSocket(
     listeningUrl: url,
     log,
   });
-  stops.push(() => control.close());
+  stops.push(['the control socket', () => control.close()]);
 }
 
 /** Parts of the bot that other parts of the program use, too. */
@@ -467,19 +468,25 @@ function endOnce(
       process.stderr.write(`${startupSentence(error)}\n`);
       log.debug({ err: error }, 'stopping because of this error');
     }
+    const tookMs: Record<string, number> = {};
+    let stopping: string | undefined;
     const limit = setTimeout(() => {
-      log.error('stopping took too long; exiting anyway');
+      log.error({ stopping, tookMs }, 'stopping took too long; exiting anyway');
       process.exit(1);
     }, STOP_LIMIT_MS);
     let failed = error !== undefined;
-    for (const stop of stops.splice(0).reverse()) {
+    for (const [part, stop] of stops.splice(0).reverse()) {
+      stopping = part;
+      const beganMs = performance.now();
       try {
         await stop();
       } catch (cause) {
         failed = true;
-        log.error({ err: cause }, 'a part did not stop cleanly');
+        log.error({ err: cause, part }, 'a part did not stop cleanly');
       }
+      tookMs[part] = Math.round(performance.now() - beganMs);
     }
+    log.debug({ tookMs }, 'stopped');
     clearTimeout(limit);
     if (!failed && process.stdout.isTTY) process.stdout.write('Stopped.\n');
     process.exit(failed ? 1 : 0);

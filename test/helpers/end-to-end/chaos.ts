@@ -115,15 +115,16 @@ export async function startProcesses(
       process.kill(slot.process.pid, 'SIGCONT');
       slot.isDown = false;
     },
-    /** Stops one, and starts it again, or another program in its place; gives the code that it ended with. */
-    async replace(at: number, program?: string): Promise<number | null> {
+    /** Stops one, and starts it again, or another program in its place; gives the code 0, or what it said before another. */
+    async replace(at: number, program?: string): Promise<number | string> {
       const slot = slots[at];
       if (!slot) throw new Error(`There is no process ${at}.`);
       slot.isDown = true;
-      const code = await slot.process.stop();
+      const { output, stop } = slot.process;
+      const code = await stop();
       if (program !== undefined) slot.program = program;
       await startAgain(slot);
-      return code;
+      return code === 0 ? 0 : `ended with ${code}: ${output().slice(-2_000)}`;
     },
     /** Starts again what has ended by itself; gives how many had. */
     async revive(): Promise<number> {

@@ -1,4 +1,4 @@
-import { type Imported, leftOut } from './imported.ts';
+import { type Imported, leftOut, tagsFrom } from './imported.ts';
 
 /** The supported fields of an endpoint. Source: Gatus, README, "Configuration". */
 interface Endpoint {
@@ -23,9 +23,13 @@ const KNOWN = new Set([
 
 export function gatusMonitors(value: unknown): Imported[] {
   const { endpoints } = (value ?? {}) as { endpoints?: unknown };
-  return (Array.isArray(endpoints) ? endpoints : []).map((endpoint: unknown) =>
-    monitorOf((endpoint ?? {}) as Endpoint),
-  );
+  return (Array.isArray(endpoints) ? endpoints : []).map((value: unknown) => {
+    const endpoint = (value ?? {}) as Endpoint;
+    const imported = monitorOf(endpoint);
+    const tags = tagsFrom([String(endpoint.group ?? '')], imported.comments);
+    if ('isLeftOut' in imported || tags.length === 0) return imported;
+    return { ...imported, fields: { ...imported.fields, tags } };
+  });
 }
 
 function monitorOf(endpoint: Endpoint): Imported {

@@ -44,7 +44,7 @@ describe('an import', () => {
     ]);
     const [front, keyword, dns, port, mail] = monitors.map(({ definition }) => definition);
     expect(front).toMatchObject({
-      ...{ name: 'core/front end', target: 'https://front.example/health' },
+      ...{ name: 'core/front end', target: 'https://front.example/health', tags: ['core'] },
       config: {
         ...{ interval_seconds: 30, timeout_seconds: 5, ignore_tls: true, tls_expiry_days: 2 },
         ...{ expected_status: '200,429', degraded_after_ms: 500 },

@@ -40,7 +40,6 @@ async function answerTo(post: WebhookPost): Promise<{ status: number; retryAfter
   const { url, headers, body, allows, signal } = post;
   const literal = literalAddress(url.hostname);
   if (literal !== undefined && !allows(literal)) throw notAllowed();
-  const limit = AbortSignal.timeout(LIMIT_MS);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   try {
     return await new Promise((resolve, reject) => {
@@ -50,10 +49,13 @@ async function answerTo(post: WebhookPost): Promise<{ status: number; retryAfter
         lookup: guardedLookup(allows),
         // A pooled connection could lead to an address that only another webhook may use.
         agent: false,
-        signal: AbortSignal.any([limit, signal]),
+        signal,
       });
-      sent.once('error', reject);
+      const limit = setTimeout(() => sent.destroy(lateAnswer()), LIMIT_MS);
+      sent.on('error', reject).once('close', () => clearTimeout(limit));
       sent.once('response', (answer) => {
+        // The status says all, so what happens to the rest of the answer doesn't matter.
+        sent.off('error', reject).on('error', () => {});
         let bytes = 0;
         answer.on('data', (part: Buffer) => {
           bytes += part.length;
@@ -69,9 +71,7 @@ async function answerTo(post: WebhookPost): Promise<{ status: number; retryAfter
   } catch (cause) {
     if (cause instanceof DeliveryError) throw cause;
     const { code } = cause as { code?: string };
-    const message = limit.aborted
-      ? `The webhook didn’t answer within ${LIMIT_MS / 1000} s.`
-      : `The webhook can’t be reached (${code ?? 'the connection failed'}). Check its address.`;
+    const message = `The webhook can’t be reached (${code ?? 'the connection failed'}). Check its address.`;
     throw new DeliveryError(message, { permanent: false, cause });
   }
 }
@@ -89,6 +89,9 @@ const guardedLookup =
         ? callback(null, allowed)
         : callback(null, first.address, isIP(first.address));
     });
+
+const lateAnswer = () =>
+  new DeliveryError(`The webhook didn’t answer within ${LIMIT_MS / 1000} s.`, { permanent: false });
 
 const notAllowed = () =>
   new DeliveryError(

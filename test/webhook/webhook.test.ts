@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -218,6 +219,20 @@ test('an endless answer ends the post with its status', async () => {
   });
   const { post } = await openWebhook(`http://127.0.0.1:${await listen(server)}`);
   await post();
+});
+
+test('an answer whose rest never comes ends the post with its status', async () => {
+  const server = createServer((_request, response) => void response.writeHead(200).write('x'));
+  const { post } = await openWebhook(`http://127.0.0.1:${await listen(server)}`);
+  const timers = holdTimers(10_000);
+  const hasBegun = new Promise((resolve) => {
+    subscribe('http.client.response.finish', resolve);
+    onTestFinished(() => void unsubscribe('http.client.response.finish', resolve));
+  });
+  const posted = post();
+  await hasBegun;
+  timers.expire();
+  await posted;
 });
 
 describe('an address from a channel', () => {

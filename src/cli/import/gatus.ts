@@ -23,8 +23,8 @@ const KNOWN = new Set([
 
 export function gatusMonitors(value: unknown): Imported[] {
   const { endpoints } = (value ?? {}) as { endpoints?: unknown };
-  return (Array.isArray(endpoints) ? endpoints : []).map((value: unknown) => {
-    const endpoint = (value ?? {}) as Endpoint;
+  return (Array.isArray(endpoints) ? endpoints : []).map((one: unknown) => {
+    const endpoint = (one ?? {}) as Endpoint;
     const imported = monitorOf(endpoint);
     const tags = tagsFrom([String(endpoint.group ?? '')], imported.comments);
     if ('isLeftOut' in imported || tags.length === 0) return imported;

@@ -23,9 +23,14 @@ const LIMITS = { depth: 32, values: 5_000_000, names: 20_000 };
 const clamp = (value: number, least: number, most: number) =>
   Math.min(most, Math.max(least, Math.round(value)));
 
-const DATABASE_PORTS: Readonly<Record<string, number>> = {
-  ...{ mysql: 3306, postgres: 5432, sqlserver: 1433, mongodb: 27017, redis: 6379, oracledb: 1521 },
-};
+const DATABASE_PORTS = new Map([
+  ['mysql', 3306],
+  ['postgres', 5432],
+  ['sqlserver', 1433],
+  ['mongodb', 27017],
+  ['redis', 6379],
+  ['oracledb', 1521],
+]);
 
 /** Reads a backup of Uptime Kuma 1.x, or rows of the table `monitor`. */
 export function kumaMonitors(json: string): Imported[] {
@@ -151,7 +156,7 @@ function importedMonitor(monitor: KumaMonitor, comments: string[]): Imported {
       comments.push('the job has to call its new push address: /monitor show, New push address');
       return as('HEARTBEAT', name, heartbeatSettings(monitor));
   }
-  const port = DATABASE_PORTS[type];
+  const port = DATABASE_PORTS.get(type);
   if (port !== undefined) {
     comments.push(`only the port is checked; Uptime Kuma logs in (${type})`);
     const database = databaseTarget(text('database_connection_string'), port);
@@ -229,11 +234,11 @@ const isWithoutExpiry = ({ text }: KumaMonitor) =>
 const holdsSecret = (body: string) =>
   [...body.matchAll(/([\w-]{1,100})["']?\s*[:=]/g)].some(([, name = '']) => isSecretName(name));
 
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  json: 'application/json',
-  form: 'application/x-www-form-urlencoded',
-  xml: 'text/xml; charset=utf-8',
-};
+const CONTENT_TYPES = new Map([
+  ['json', 'application/json'],
+  ['form', 'application/x-www-form-urlencoded'],
+  ['xml', 'text/xml; charset=utf-8'],
+]);
 
 /** Headers of the connection itself, which the target determines. */
 const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
@@ -243,7 +248,7 @@ function headersOf(
   { login, hasBody, comments }: { login?: string; hasBody: boolean; comments: string[] },
 ): Record<string, string> {
   const headers: Record<string, string> = {};
-  const contentType = CONTENT_TYPES[text('http_body_encoding') || 'json'];
+  const contentType = CONTENT_TYPES.get(text('http_body_encoding') || 'json');
   if (hasBody && contentType !== undefined) headers['Content-Type'] = contentType;
   const method = text('auth_method') || (text('basic_auth_user') === '' ? '' : 'basic');
   const user = method === 'basic' ? `${text('basic_auth_user')}:${text('basic_auth_pass')}` : login;

@@ -19,16 +19,13 @@ const COLUMNS = {
 type UptimeRobotRow = Record<keyof typeof COLUMNS, string>;
 
 /** Numbers of the types. Source: UptimeRobot, "API v2", monitor types. */
-const TYPES: Readonly<Record<string, string>> = {
-  ...{ '1': 'http', '2': 'keyword', '3': 'ping', '4': 'port', '5': 'heartbeat' },
-  ...{
-    'http(s)': 'http',
-    https: 'http',
-    cron: 'heartbeat',
-    'tcp port': 'port',
-    'port monitoring': 'port',
-  },
-};
+const TYPES = new Map(
+  Object.entries({
+    ...{ '1': 'http', '2': 'keyword', '3': 'ping', '4': 'port', '5': 'heartbeat' },
+    ...{ 'http(s)': 'http', https: 'http', cron: 'heartbeat' },
+    ...{ 'tcp port': 'port', 'port monitoring': 'port' },
+  }),
+);
 
 export function uptimeRobotMonitors(csv: string): Imported[] {
   const [heading = [], ...lines] = csvRows(csv);
@@ -52,7 +49,7 @@ export function uptimeRobotMonitors(csv: string): Imported[] {
 function importedRow(row: UptimeRobotRow): Imported {
   const name = row.name || row.target || 'monitor';
   const typeText = row.type.toLowerCase();
-  const type = TYPES[typeText] ?? typeText;
+  const type = TYPES.get(typeText) ?? typeText;
   if (/^(0|paused)$/i.test(row.status)) {
     return leftOut(name, 'it is paused, and a monitor in a file always runs');
   }

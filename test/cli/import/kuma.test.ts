@@ -197,11 +197,13 @@ test('leaves a monitor out, with the reason, if it could not be planned', async 
     row({ name: 'bad address', url: 'https://' }),
     row({ id: 2, name: 'in a paused group', parent: 9 }),
     row({ id: 3, name: 'no keyword', type: 'keyword', keyword: '' }),
+    row({ id: 4, name: 'no type', type: 'constructor', hostname: 'db.example' }),
     { id: 9, name: 'group', type: 'group', active: 0 },
   ]);
   expect(out).toMatch(/# bad address: Invalid 'target': must be a full http or https URL/);
   expect(out).toMatch(/# in a paused group: it is paused, and a monitor in a file always runs/);
   expect(out).toMatch(/# no keyword: Invalid 'config\.target_keyword': must not be empty/);
+  expect(out).toMatch(/# no type: Askwatch can't check constructor; use check_type: TCP/);
   expect((await read(out)).monitors).toEqual([]);
 });
 

@@ -66,8 +66,9 @@ test.each([
 
 test('cannot be made to end its comments or declare monitors', async () => {
   const evil = '"a\nmonitors: {evil: {}}"';
-  const { monitors, problems } = await importCsv(
-    `${HEADING}\n1,${evil},Up,${evil},x,,,\n1,Ping,Up,${evil},x,,,`,
+  const { monitors, problems, out } = await importCsv(
+    `${HEADING}\n1,${evil},Up,${evil},x,,,\n1,Ping,Up,${evil},x,,,\n1,constructor,Up,odd,x,,,`,
   );
   expect({ monitors, problems }).toEqual({ monitors: [], problems: [] });
+  expect(out).toContain("# odd: Askwatch can't check constructor");
 });

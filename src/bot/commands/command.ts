@@ -41,8 +41,8 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   /** The right is checked before it runs, and before its form opens. With `when`, only these inputs need it, and the form. */
   right: 'anyone' | (Right & { when?(input: z.output<Input>): boolean });
   input: Input;
-  /** Secrets. With one, only its person sees the reply from the start: Discord shows everyone the inputs next to a public one. */
-  secretInputs?: ReadonlyArray<InputName<Input>>;
+  /** True if an input holds a secret. Only its person sees the reply then, because Discord shows everyone the inputs next to a public one. */
+  hasSecret?(values: Record<string, unknown>): boolean;
   /** Whole lines that work; errors show the first one. Absent if nobody can type the command. */
   examples?: readonly string[];
   /**

@@ -35,9 +35,8 @@ export async function handleSlashCommand(
     await acknowledged(handling, command, () => interaction.showModal(opened.form));
     return;
   }
-  const { secretInputs = [] } = bot.commands.find(({ name }) => name === command) ?? {};
-  const ephemeral =
-    values.private === true || secretInputs.some((name) => values[name] !== undefined);
+  const known = bot.commands.find(({ name }) => name === command);
+  const ephemeral = values.private === true || known?.hasSecret?.(values) === true;
   await carryOut(handling, { command, values, ephemeral });
 }
 

@@ -35,6 +35,10 @@ test.each([
   ['monitor alerts', { switch: 'on', fallback: 'nonsense' }, true],
   ['monitor heartbeat', { token: 'nonsense' }, true],
   ['monitor alerts', { switch: 'on' }, false],
+  ['monitor add', { target: 'tcp://127.0.0.1:9', send: 'AUTH hunter2' }, true],
+  ['monitor add', { target: 'https://u:hunter2@example.com' }, true],
+  ['monitor add', { target: 'https://example.com' }, false],
+  ['monitor change', { monitor: 'Shop', target: 'https://example.com?token=hunter2' }, true],
 ])(
   '%s with %j is acknowledged for its person only: %s, because Discord shows inputs next to a public reply',
   async (name, inputs, ephemeral) => {

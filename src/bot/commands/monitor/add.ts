@@ -60,6 +60,7 @@ export const monitorAdd = command({
   group: 'watch',
   right: mayAdd,
   input: newMonitorInput,
+  hasSecret: hasSecretSetting,
   examples: [
     '/monitor add https://example.com',
     '/monitor add https://example.com name="Shop" keyword=Cart interval=5m',
@@ -80,7 +81,8 @@ export const monitorAdd = command({
   async run(values, call) {
     const monitor = wantedMonitor(values);
     const { twin, ...draft } = await draftOf(monitor, call.monitoring);
-    if (twin && isStorable(values)) return await askFirst({ twin, ...draft }, call);
+    // A proposal is stored and shown.
+    if (twin && !hasSecretSetting(values)) return await askFirst({ twin, ...draft }, call);
     // An invocation's id may be longer than a key.
     const idempotencyKey = createHash('sha256').update(call.invocation.id).digest('base64url');
     const twinHint = twin ? [`You already watch this (${titleOf(twin)}).`] : [];
@@ -92,9 +94,10 @@ export const monitorAdd = command({
   },
 });
 
-/** A proposal is stored and shown, so nothing in it may be a secret. */
-const isStorable = ({ target, send }: z.output<typeof newMonitorInput>) =>
-  send === undefined && maskedTarget(target) === target;
+/** `send` may be a login, and an address may have a password or a key. */
+export function hasSecretSetting({ target = '', send }: Record<string, unknown>): boolean {
+  return send !== undefined || maskedTarget(String(target)) !== target;
+}
 
 /** Asks before it adds a monitor that exists already. */
 async function askFirst(draft: Record<string, unknown>, call: Call) {

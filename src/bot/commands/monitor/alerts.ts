@@ -49,7 +49,7 @@ export const monitorAlerts = command({
       [quiet, zone, remind, mention, via, fallback].some((value) => value !== undefined),
   },
   input,
-  secretInputs: ['via', 'fallback'],
+  hasSecret: ({ via, fallback }) => via !== undefined || fallback !== undefined,
   examples: [
     '/monitor alerts on',
     '/monitor alerts on shop',

@@ -24,7 +24,7 @@ import {
 import { titleOf } from '../../tools/known-monitor.ts';
 import { settingNames, settingsIn } from '../../tools/new-monitor.ts';
 import { command, resettable } from '../command.ts';
-import { inSeconds, isDuration, newMonitorInput } from './add.ts';
+import { hasSecretSetting, inSeconds, isDuration, newMonitorInput } from './add.ts';
 import { monitorInput } from './manage.ts';
 
 const { name, target, keyword, send, type: _type, ...others } = newMonitorInput.shape;
@@ -48,6 +48,7 @@ export const monitorChange = command({
       Object.entries(others).map(([input, schema]) => [input, resettable<z.ZodType>(schema)]),
     ),
   }),
+  hasSecret: hasSecretSetting,
   examples: [
     '/monitor change Shop interval=5m',
     '/monitor change Shop name="Shop EU" keyword=Basket timeout=10s',

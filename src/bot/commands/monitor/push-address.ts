@@ -25,7 +25,7 @@ export const monitorHeartbeat = command({
   input: z.object({
     token: requiredText(2048, 'The push address of its monitor, or the token at its end'),
   }),
-  secretInputs: ['token'],
+  hasSecret: () => true,
   examples: ['/monitor heartbeat https://askwatch.example.com/api/v1/public/push/hb_abc'],
   wholeLine: true,
   async run({ token }, { monitoring }) {

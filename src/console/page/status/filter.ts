@@ -50,7 +50,11 @@ export interface TagGroup {
 export function groupsOf(monitors: readonly StatusMonitor[]): TagGroup[] {
   const members = new Map<string, StatusMonitor[]>();
   for (const monitor of monitors) {
-    for (const tag of monitor.tags ?? []) members.set(tag, [...(members.get(tag) ?? []), monitor]);
+    for (const tag of monitor.tags ?? []) {
+      const others = members.get(tag);
+      if (others) others.push(monitor);
+      else members.set(tag, [monitor]);
+    }
   }
   const groups = [...members].map(([tag, all]) => ({ tag, ...groupOf(all) }));
   const rank = ({ condition }: TagGroup) => CONDITIONS.indexOf(condition);

@@ -100,6 +100,17 @@ test('the fallback gets nothing once a channel that couldn’t be reached refuse
   expect(world.elsewhere()).toEqual([]);
 });
 
+test('the fallback gets nothing while a channel refuses new messages, though edits can’t reach it', async () => {
+  const world = await openWorld('a', 'b');
+  await world.see({ a: 'DOWN' });
+  const closed = new DeliveryError('closed', { permanent: true, closed: true });
+  world.slack.failWith(({ kind }) => (kind === 'post' ? closed : away));
+  await world.see({ b: 'DOWN' });
+  await world.see({ a: 'UP' });
+  await world.pass(10 * MINUTE);
+  expect(world.elsewhere()).toEqual([]);
+});
+
 test('a kill at any step loses and doubles no alert at the fallback', async () => {
   const steps = long ? 60 : 25;
   for (let step = 1; step <= steps; step += 1) {

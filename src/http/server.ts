@@ -163,7 +163,7 @@ export async function createServer(options: HttpServerOptions) {
       direct.close();
       forwarder?.close();
       dropUnused();
-      // Node.js closes the connections that are idle now, and waits for those that become idle later until their clients leave.
+      // Node.js only closes connections that are idle at this moment. Others would stay until their clients leave.
       const closingIdle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS);
       await server.close().finally(() => clearInterval(closingIdle));
       forwarder?.disconnect();

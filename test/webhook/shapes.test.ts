@@ -34,7 +34,7 @@ const cardOf = (state: State, count = 1, more: Partial<Card> = {}): Card => ({
   ...more,
 });
 
-/** What a receiver with the limits of a service accepts of one outage, from its beginning to its end. */
+/** Posts one outage from its beginning to its end, and returns the bodies that a receiver with the limits of a service accepted. */
 async function playOutage<Body>(schema: z.ZodType<Body>, path: string, count = 1) {
   const receiver = await startWebhookReceiver(schema);
   const address = receiver.url + path;

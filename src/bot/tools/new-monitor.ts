@@ -28,7 +28,7 @@ const RecordType = DnsConfig.shape.record_type.unwrap();
 export const NewMonitor = z.object({
   target: text(
     2048,
-    'What to check: https://example.com, db.example:5432, a DNS name, or any label for a heartbeat',
+    'An address (https://example.com, db.example:5432), a DNS name, or any label for a heartbeat',
   ),
   name: optional(200, 'Name; default: the host'),
   type: CheckType.optional().describe(

@@ -129,7 +129,7 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
   if (!press || !person || place === undefined || atTs === undefined) return undefined;
 
   const ts = tsOf(shown.ts) ?? tsOf(shown.message_ts);
-  // Nothing can be under a message that one person sees.
+  // An ephemeral message can't have a thread.
   const thread = tsOf(shown.thread_ts) ?? (shown.is_ephemeral === true ? undefined : ts);
   // A message with replies has its own ts as the thread, and is still in the channel.
   const inThread = thread !== undefined && thread !== ts;

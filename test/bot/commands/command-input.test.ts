@@ -184,7 +184,7 @@ test('typed values are kept, and null is absent', () => {
 });
 
 test.each([
-  [{}, '“target” is missing: What to check'],
+  [{}, '“target” is missing: An address'],
   [
     { target: 'x', interval: 'soon' },
     "“interval”: I didn't understand “soon”. Use 30s, 5m, 2h or 1d.",

@@ -70,7 +70,7 @@ describe.skipIf(!hasSystemd)('systemd', () => {
     expect(String(execFileSync(ANALYZE, args))).toContain('Overall exposure level');
   });
 
-  /** System calls of a set, with those of the sets in it. */
+  /** Lists the system calls of a set and of the sets in it. */
   function callsOf(
     set: string,
     listed = String(execFileSync(ANALYZE, ['syscall-filter', set])),

@@ -217,14 +217,17 @@ class SlackPlatform implements Slack {
     this.workspaces.close();
   }
 
-  async post({ channel: name, card, id, attempted, landsInMs }: Parameters<Platform['post']>[0]) {
+  async post(post: Parameters<Platform['post']>[0]) {
+    const { channel: name, under, card, id, attempted, landsInMs } = post;
+    const thread = under?.thread;
     const alert = { id, goesOn: card.goesOn, attempted, landsInMs };
+    const shown = under ? { ...card, mention: undefined } : card;
     return await this.deliver(name, async ({ messages, showCard }, channel) => {
-      const send = (content: Content) => messages.postAlert({ channel }, content, alert);
-      const { ts, goesOn } = hasChart(card)
-        ? await showCard(card, send)
-        : await send(this.renderAlert(card));
-      return { message: ts, thread: ts, goesOn };
+      const send = (content: Content) => messages.postAlert({ channel, thread }, content, alert);
+      const { ts, goesOn } = hasChart(shown)
+        ? await showCard(shown, send)
+        : await send(this.renderAlert(shown));
+      return { message: ts, thread: thread ?? ts, goesOn };
     });
   }
 

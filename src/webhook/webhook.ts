@@ -78,12 +78,15 @@ export function createWebhook(options: WebhookOptions): Platform {
       ofOperator.size > 0
         ? `${ofOperator.size} in ALERT_CHANNELS`
         : 'none; add one with /monitor alerts on via=<address>',
-    async post({ channel, card, id }) {
+    async post({ channel, under, card, id }) {
+      // A webhook has no threads.
+      if (under) return { message: id, thread: under.thread };
       const event = eventOf(card, kindOf(card, { open: 'opened', acknowledged: 'opened' }), at(id));
       await send(channel, { delivery: id, event });
       return { message: id, thread: id, ...(card.goesOn && { goesOn: true }) };
     },
-    async update(channel, { message }, card) {
+    async update(channel, { message, thread }, card) {
+      if (message !== thread) return;
       const kind = kindOf(card, { open: 'updated', acknowledged: 'acknowledged' });
       const event = eventOf(card, kind, at(message));
       await send(channel, { delivery: `${message}/${event.sequence}`, event });

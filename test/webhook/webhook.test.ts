@@ -164,6 +164,17 @@ test('a repeated post has the same delivery id, and every other post its own', a
   expect(receiver.posts.at(-1)?.body.event).toBe('reminder');
 });
 
+test('a card under an alert, and its changes, aren’t posted', async () => {
+  const receiver = await startWebhookReceiver(AnyJson);
+  const { platform, channel, post } = await openWebhook(receiver.url);
+  const under = await post();
+  const reply = { channel, under, card: OPEN, id: 'a1/findings@webhook:x', attempted: false };
+  const posted = await platform.post(reply);
+  expect(posted.thread).toBe(under.thread);
+  await platform.update(channel, posted, OPEN);
+  expect(receiver.posts).toHaveLength(1);
+});
+
 test.each([
   [200, undefined],
   [204, undefined],

@@ -124,8 +124,12 @@ export class ChatHistory {
     return stored;
   }
 
-  /** Changes a channel message itself; resolves to `undefined` if it is gone. */
-  async change(id: string, change: (message: Message) => Message) {
+  /** Changes a channel message, or a reply in the thread under `thread`; resolves to `undefined` if it is gone. */
+  async change(thread: string, id: string, change: (message: Message) => Message) {
+    if (id !== thread) {
+      const reply = this.find(thread, id);
+      return reply && (await this.putReply(thread, change(reply)));
+    }
     const root = await this.update(
       id,
       (current) => current && { ...current, message: Message.parse(change(current.message)) },

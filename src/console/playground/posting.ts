@@ -28,22 +28,26 @@ export function createPosting(
 ): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
   const { history, channels } = parts;
   return {
-    async post({ channel, card, id }) {
+    async post({ channel, under, card, id }) {
       if (!channels.has(channel)) throw noChannel(channel, channels.list());
       const messageId = postedMessageId(id);
       const body = { kind: 'card' as const, card };
       const message = { id: messageId, author, atMs: Date.now(), body };
+      if (under) {
+        await storeReply(history, under.thread, message);
+        return { message: messageId, thread: under.thread, goesOn: card.goesOn };
+      }
       const stored = await storeRoot(history, channel, message);
       const goesOn = stored.body.kind === 'card' && (stored.body.card.goesOn ?? false);
       return { message: messageId, thread: messageId, goesOn };
     },
-    async update(_channel, posted, card) {
+    async update(_channel, { message: id, thread }, card) {
       const change = (message: Message): Message => ({
         ...message,
         changedAtMs: Date.now(),
         body: { kind: 'card', card },
       });
-      const root = await history.change(posted.message, change).catch(asDeliveryError('changed'));
+      const root = await history.change(thread, id, change).catch(asDeliveryError('changed'));
       if (!root) throw messageGone();
     },
     async announce({ posted, card: { tone, title }, id }) {

@@ -85,9 +85,7 @@ async function replaceCard(
     privates.put({ person: by.id, channel, root: thread }, Message.parse(changed));
     return true;
   }
-  const stored =
-    id === root ? await history.change(id, () => changed) : await history.putReply(root, changed);
-  return stored !== undefined;
+  return (await history.change(root, id, () => changed)) !== undefined;
 }
 
 async function showCard(

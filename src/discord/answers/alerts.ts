@@ -68,10 +68,10 @@ export function createAlerts(
   }
 
   return {
-    async post({ channel, card, id, attempted }) {
+    async post({ channel, under, card, id, attempted }) {
       const digest = digestOf(id);
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
-      const called = calledBy(card);
+      const called = under ? undefined : calledBy(card);
       const send = (shown: Card) =>
         postCard(shown, log, ({ embeds, ...rest }) => {
           const message = {
@@ -81,6 +81,10 @@ export function createAlerts(
               withReference(embed, card.goesOn ? refers.goingOn : refers.over),
             ),
             nonce: digest.slice(0, 25),
+            ...(under && {
+              message_reference: { message_id: under.message },
+              flags: MessageFlags.SuppressNotifications,
+            }),
           };
           return api.send(channel, message, { called });
         });
@@ -90,7 +94,7 @@ export function createAlerts(
       // Discord, too, answers a repeat with the earlier message, as long as it knows the nonce.
       const message = earlier ?? (await withLink(card, send));
       const goesOn = refersTo(refers.goingOn)(message);
-      return { message: message.id, thread: message.id, goesOn };
+      return { message: message.id, thread: under?.thread ?? message.id, goesOn };
     },
     async update(channel, { message }, card) {
       const content = contentOf(calledBy(card));

@@ -134,11 +134,11 @@ async function showCard(
 
 /**
  * The conversation of a button. Under a card it is the one under the message, which knows the incident, also in direct
- * messages. In a thread it is the thread's, unless alerts are posted there. Under an answer or a card below it, it is the
- * answer's.
+ * messages; a card that replies to an alert has the alert's. In a thread it is the thread's, unless alerts are posted there.
+ * Under an answer or a card below it, it is the answer's.
  */
 async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
-  const { interaction: press, conversations } = pressed;
+  const { bot, interaction: press, conversations } = pressed;
   const { channel, channelId, message } = press;
   const open = await conversations.inlineOf(channelId, message.id);
   if (open !== undefined) return open;
@@ -149,7 +149,11 @@ async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
     return { place: placeOf(press), thread: await conversationIn(pressed, channelId) };
   }
   // Cards are embeds, answers are text; those below an answer are noted with it.
-  if (message.embeds.length > 0) return { place: here, thread: message.id };
+  if (message.embeds.length > 0) {
+    const alert = message.reference?.messageId;
+    const isBelowAlert = alert !== undefined && (await bot.isConversation(here, alert));
+    return { place: here, thread: isBelowAlert ? alert : message.id };
+  }
   const above = await conversations.of(here, message.id);
   return { place: here, thread: above ?? threadOf(press) ?? message.id };
 }

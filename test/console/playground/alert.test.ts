@@ -72,6 +72,41 @@ test('an announcement for a deleted alert is refused for good', async () => {
   await expect(tried).rejects.toThrow(/make room/);
 });
 
+const FINDINGS: Card = { tone: 'info', title: 'Looking into it', parts: [] };
+const findings = { channel: 'general', card: FINDINGS, id: 'a1/findings', attempted: false };
+
+test('a card under an alert is one reply over a failed write and a restart, and is changed there', async () => {
+  const folder = await temporaryFolder();
+  const { url, console, messages, posted, stop } = await startWithAlert(folder);
+  const post = { ...findings, under: posted };
+  loseNextAnswer(messages);
+  await expect(console.post(post)).rejects.toMatchObject({ permanent: false });
+  const reply = await console.post({ ...post, attempted: true });
+  expect(reply.thread).toBe(posted.thread);
+  const tab = await openTab(url);
+  const found: Card = { ...FINDINGS, title: 'The disk is full' };
+  await console.update('general', reply, found);
+  const [changed] = await eventually(() => receivedReplies(tab).length > 0 && receivedReplies(tab));
+  expect(changed).toMatchObject({ id: reply.message, changedAtMs: expect.any(Number) });
+  await stop();
+  const after = await startWithAlert(folder);
+  expect((await repliesOf(after.url, posted.thread)).map(cardOf)).toEqual([found]);
+  expect((await listedAt(after.url)).map(cardOf)).toEqual([ALERT]);
+  await after.console.update('general', reply, FINDINGS);
+  expect((await repliesOf(after.url, posted.thread)).map(cardOf)).toEqual([FINDINGS]);
+});
+
+test('a card under a deleted alert, and a change of a deleted reply, are refused for good', async () => {
+  const { console, posted } = await startWithAlert();
+  const gone = { message: 'pgone', thread: 'pgone' };
+  const refusal = { name: 'DeliveryError', permanent: true };
+  await expect(console.post({ ...findings, under: gone })).rejects.toMatchObject(refusal);
+  for (const thread of ['pgone', posted.thread]) {
+    const reply = { message: 'pnone', thread };
+    await expect(console.update('general', reply, FINDINGS)).rejects.toMatchObject(refusal);
+  }
+});
+
 /** Makes the next write succeed but reject, as when a disk fails late. */
 function loseNextAnswer(messages: Collection<RootMessage>) {
   const { update } = messages;

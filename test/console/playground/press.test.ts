@@ -54,6 +54,22 @@ test('a press on a card in a thread is answered in that thread', async () => {
   expect((await postPress(url, gone)).status).toBe(404);
 });
 
+test('a press on a card under an alert is answered in the alert’s thread, which knows the incident', async () => {
+  const { url, alert, console, bot, provider } = await startWithAlert();
+  const place = { platform: 'console' as const, channel: 'general' };
+  await eventually(() => bot.isConversation(place, alert.id));
+  const actions = [{ label: 'Ask', command: 'ask', values: { question: 'Which disk?' } }];
+  const card: Card = { tone: 'info', title: 'Looked into it', parts: [], actions };
+  const under = { message: alert.id, thread: alert.id };
+  await console.post({ channel: 'general', under, card, id: 'a1/findings', attempted: false });
+  const tab = await openTab(url);
+  const [reply] = await repliesOf(url, alert.id);
+  const outcome = await tab.press(reply, 'Ask', { thread: alert.id });
+  expect(outcome).toMatchObject({ shown: 'thread', message: alert.id });
+  await eventually(() => provider.calls.length === 1);
+  expect(provider.calls[0]?.body.messages[0].content).toContain('Monitor: Shop');
+});
+
 test('an action of no button is refused with a sentence', async () => {
   const { url, alert } = await startWithAlert();
   for (const action of ['incident acknowledge', '?', 'a?b?c', `x?${'y'.repeat(150)}`]) {

@@ -1,3 +1,5 @@
+import { MessageFlags } from 'discord.js';
+import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { runDiscord } from '../../helpers/discord/run-discord.ts';
 import { testDelivery } from '../../helpers/platform-contract/delivery.ts';
 
@@ -7,13 +9,21 @@ testDelivery(
     const { discord, platform, lines } = await runDiscord({ fake: { nonceWindowMs: 0 } });
     const posts = { method: 'POST', path: /messages$/ };
     const { id: channel } = discord.general;
+    const seen = ({ id, content, embeds, rang }: FakeMessage) => ({
+      ...{ id, text: `${content}${embeds[0]?.title ?? ''}`, notified: rang },
+    });
     return {
       ...{ channel, platform, lines, person: `@${discord.alice.id}` },
       group: discord.addRole({ name: 'on call', mentionable: true }).id,
-      shown: () =>
-        discord.channel(channel).map(({ id, content, embeds, rang }) => ({
-          ...{ id, text: `${content}${embeds[0]?.title ?? ''}`, notified: rang },
-        })),
+      shown: () => discord.channel(channel).map(seen),
+      replies: (message) =>
+        discord
+          .channel(channel)
+          .filter(({ message_reference: to }) => to?.message_id === message)
+          .map((reply) => ({
+            ...seen(reply),
+            quiet: (reply.flags & MessageFlags.SuppressNotifications) !== 0,
+          })),
       loseAnswer(how) {
         const fault = how === 'drop' ? { drop: true } : { status: 502 };
         discord.fail({ ...posts, applied: true, ...fault });

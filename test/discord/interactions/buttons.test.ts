@@ -135,6 +135,46 @@ test.each(['CreatePublicThreads' as const, ...(long ? ['SendMessagesInThreads' a
   },
 );
 
+/** A card with a button, as a reply to the alert. */
+async function postUnder({ platform, alert }: Awaited<ReturnType<typeof startWithAlert>>) {
+  const { channel_id: channel, id } = alert;
+  const actions = [{ label: 'Ask', command: 'ask', values: { question: 'Which disk?' } }];
+  const card = { tone: 'info' as const, title: 'Looked into it', parts: [], actions };
+  const under = { message: id, thread: id };
+  const { message } = await platform.post({
+    ...{ channel, under, card, id: 'a1/findings', attempted: false },
+  });
+  return message;
+}
+
+test('a press on a card under an alert, and a reply to it, belong to the alert’s conversation', async () => {
+  const running = await startWithAlert();
+  const { discord, alert, answered, said } = running;
+  const message = await postUnder(running);
+  discord.press({ id: message }, 'Ask');
+  await answered(alert.id, 2);
+  expect(said('system').join()).toContain('Monitor: Shop');
+  const findings = discord.channel(discord.general.id).find(({ id }) => id === message);
+  discord.say('And why?', { replyTo: findings });
+  await answered(alert.id, 4);
+  expect(said('system').join()).toContain('Monitor: Shop');
+  expect(said('user', 'assistant')).toEqual(['Which disk?', ANSWER, 'And why?']);
+  expect(discord.threads().map(({ id }) => id)).toEqual([alert.id]);
+});
+
+test('a press on a card under an alert in a thread belongs to the alert’s conversation', async () => {
+  const running = await startWithAlert((fake) => {
+    const parent_id = fake.general.id;
+    return fake.addChannel({ type: ChannelType.PublicThread, parent_id, name: 'ops' });
+  });
+  const { discord, alert, answered, said } = running;
+  const [channel] = discord.threads();
+  if (channel) discord.gateway.dispatch('THREAD_CREATE', channel, 1);
+  discord.press({ id: await postUnder(running) }, 'Ask');
+  await answered(alert.channel_id, 4);
+  expect(said('system').join()).toContain('Monitor: Shop');
+});
+
 test('alone with the bot the answer comes right there, knows the incident, and a reply goes on', async () => {
   const { discord, alert, answered, said } = await startWithAlert((fake) =>
     fake.directChannel(fake.alice),

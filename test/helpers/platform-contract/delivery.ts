@@ -12,6 +12,8 @@ export interface DeliveryWorld {
   person: string;
   /** Messages of the channel and lines under them, oldest first. */
   shown(): Array<{ id: string; text: string; notified: string[] }>;
+  /** Replies to a message, oldest first. A quiet one isn't shown in the channel, too, and doesn't ring. */
+  replies(message: string): Array<{ id: string; text: string; notified: string[]; quiet: boolean }>;
   /** The next post is stored, and its answer lost. */
   loseAnswer(how: 'status' | 'drop'): void;
   /** The next look into the channel fails. */
@@ -36,7 +38,8 @@ export function testDelivery(
       ...world,
       texts: () => world.shown().map(({ text }) => text),
       notified: () => world.shown().map((one) => one.notified),
-      post: (more: Partial<typeof post> = {}) => platform.post({ ...post, ...more }),
+      post: (more: Partial<Parameters<Platform['post']>[0]> = {}) =>
+        platform.post({ ...post, ...more }),
       async startLine(card = ALERT) {
         const posted = await platform.post({ ...post, card });
         const line = { channel, posted, card: OVER, id: 'a1/end', attempted: false };
@@ -65,6 +68,25 @@ export function testDelivery(
       expect(shown()).toHaveLength(2);
       await announce({ id: 'a1/again', card: ALERT, attempted: true });
       expect(shown()).toHaveLength(3);
+    });
+
+    test('a card under an alert is found in its thread, notifies nobody and is changed there', async () => {
+      const { channel, platform, startLine, post, loseAnswer, replies, texts, person } =
+        await start();
+      const { posted: under } = await startLine();
+      const findings = { ...ALERT, title: 'Looking into it', mention: person, goesOn: true };
+      const reply = { id: 'a1/findings', card: findings, under };
+      loseAnswer(how);
+      await expect(post(reply)).rejects.toMatchObject(TEMPORARY);
+      const posted = await post({ ...reply, attempted: true });
+      expect(posted).toMatchObject({ thread: under.thread, goesOn: true });
+      const quiet = { id: posted.message, notified: [], quiet: true };
+      const shown = expect.stringMatching(/^(🔴 )?Looking into it$/u);
+      expect(replies(under.message)).toEqual([{ ...quiet, text: shown }]);
+      await platform.update(channel, posted, { ...findings, title: 'The disk is full' });
+      const changed = expect.stringContaining('The disk is full');
+      expect(replies(under.message)).toEqual([{ ...quiet, text: changed }]);
+      expect(texts()[0]).toContain('Shop is down');
     });
   });
 
@@ -114,6 +136,18 @@ export function testDelivery(
       await expect(tried).rejects.toThrow(/The (message|thread) was deleted\./);
     }
     expect(shown()).toEqual([]);
+  });
+
+  test('a card under a deleted alert is refused, and posted nowhere else', async () => {
+    const { startLine, post, remove, shown, replies } = await start();
+    const { posted: under } = await startLine();
+    remove(under.message);
+    for (const attempted of [false, true]) {
+      const tried = post({ id: 'a1/findings', under, attempted });
+      await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
+      await expect(tried).rejects.toThrow(/The (message|thread) was deleted\./);
+    }
+    expect([...shown(), ...replies(under.message)]).toEqual([]);
   });
 
   test('a group is notified when its alert is posted, and by no change and no line', async () => {

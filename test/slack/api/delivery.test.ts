@@ -12,6 +12,11 @@ testDelivery(
         fake.inChannel(CHANNEL).map((message) => ({
           ...{ id: message.ts, text: shownText(message), notified: message.called ?? [] },
         })),
+      replies: (message) =>
+        fake.thread(CHANNEL, message).map((reply) => ({
+          ...{ id: reply.ts, text: shownText(reply), notified: reply.called ?? [] },
+          quiet: reply.subtype !== 'thread_broadcast',
+        })),
       loseAnswer(how) {
         const fault = how === 'drop' ? { kind: how } : { kind: how, status: 503 };
         fake.fail('chat.postMessage', { ...fault, stored: true });

@@ -40,6 +40,20 @@ test('over HTTP the person who presses “Acknowledge” is shown in the alert, 
   expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
   expect(failures(fake)).toEqual([]);
 });
+test('a press on a card under an alert is answered in the alert’s thread, which knows the incident', async () => {
+  const { fake, slack, bot, alert } = await runWithAlert();
+  const place = { platform: 'slack' as const, channel: CHANNEL };
+  await eventually(() => bot.bot.isConversation(place, alert.ts));
+  const actions = [{ label: 'Ask', command: 'ask', values: { question: 'Which disk?' } }];
+  const card: Card = { tone: 'info', title: 'Looked into it', parts: [], actions };
+  const under = { message: alert.ts, thread: alert.ts };
+  await slack.post({ channel: CHANNEL, under, card, id: 'a1/findings', attempted: false });
+  await fake.press('Ask');
+  await eventually(() => bot.provider.calls.length === 1);
+  expect(bot.provider.calls[0]?.body.messages[0].content).toContain('Monitor: Shop');
+  await eventually(() => fake.thread(CHANNEL, alert.ts).length === 3);
+  expect(fake.messages(CHANNEL)).toEqual([alert]);
+});
 test('two people who press the same button at the same moment are two', async () => {
   const { fake } = await runWithAlert();
   await Promise.all([fake.press('Check now'), fake.press('Check now', GRACE)]);

@@ -1,4 +1,4 @@
-import type { AlertData, Card, Fact } from '../bot/shared/card.ts';
+import { type AlertData, type Card, type Fact, findingsText } from '../bot/shared/card.ts';
 import { shortened } from '../bot/shared/text-format.ts';
 
 /** The body of a post, `version` 1: fields are only added. docs/alerts-elsewhere.md describes it. */
@@ -60,6 +60,7 @@ function textOf({ parts }: Card): string {
   const lines = parts.flatMap((part) => {
     if (part.kind === 'facts') return part.facts.map((fact) => `${fact.label}: ${factText(fact)}`);
     if (part.kind === 'table') return [part.columns, ...part.rows].map((row) => row.join(' | '));
+    if (part.kind === 'findings') return [findingsText(part, iso)];
     return [part.text];
   });
   return lines.join('\n');

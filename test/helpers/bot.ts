@@ -9,6 +9,7 @@ import {
   type CardAction,
   decodeAction,
   encodeAction,
+  findingsText,
 } from '../../src/bot/shared/card.ts';
 import {
   type AnswerPart,
@@ -197,6 +198,7 @@ export function textOf(card: Card): string {
     if (part.kind === 'table') {
       return [part.columns, ...part.rows].map((row) => row.join(' | ')).join('\n');
     }
+    if (part.kind === 'findings') return findingsText(part, (atMs) => `at ${atMs}`);
     return part.kind === 'chart' ? `${part.title}: ${part.text}` : part.text;
   });
   return [card.title, ...parts, card.footer ?? ''].join('\n');

@@ -164,6 +164,16 @@ test('a repeated post has the same delivery id, and every other post its own', a
   expect(receiver.posts.at(-1)?.body.event).toBe('reminder');
 });
 
+test('findings are lines of the text, with times in ISO 8601 and addresses', async () => {
+  const receiver = await startWebhookReceiver(AnyJson);
+  const { post } = await openWebhook(receiver.url);
+  const items = [{ atMs: 0, text: 'Deployed', url: 'https://ci.example/1' }, { text: 'Disk full' }];
+  await post({ ...OPEN, parts: [{ kind: 'findings', heading: 'Found', items }] });
+  expect(receiver.posts[0]?.body.text).toBe(
+    'Found\n• 1970-01-01T00:00:00.000Z Deployed (https://ci.example/1)\n• Disk full',
+  );
+});
+
 test('a card under an alert, and its changes, aren’t posted', async () => {
   const receiver = await startWebhookReceiver(AnyJson);
   const { platform, channel, post } = await openWebhook(receiver.url);

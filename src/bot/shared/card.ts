@@ -58,12 +58,28 @@ export type CardPart =
   | { kind: 'table'; columns: string[]; rows: string[][] }
   /** Text to type or copy, in a fixed-width font. */
   | { kind: 'code'; text: string }
+  | FindingsPart
   | Chart;
 
 export interface Fact {
   label: string;
   /** A moment is shown in the reader's time zone if the platform can. */
   value: string | { atMs: number };
+}
+
+/** A bulleted list. */
+export interface FindingsPart {
+  kind: 'findings';
+  heading?: string;
+  items: FindingItem[];
+}
+
+export interface FindingItem {
+  /** Shown first, in the reader's time zone if the platform can. */
+  atMs?: number;
+  text: string;
+  /** Shown as its host, so that the text can't disguise where it leads; left out unless it leads to the web. */
+  url?: string;
 }
 
 export const textPart = (text: string) => ({ kind: 'text', text }) as const;
@@ -160,6 +176,26 @@ export function linkOf({ link, actions = [] }: Pick<Card, 'link' | 'actions'>): 
   const { protocol, href } = new URL(link.url);
   const isWeb = protocol === 'http:' || protocol === 'https:';
   return isWeb && href.length <= MAX_ADDRESS ? { label: link.label, url: href } : undefined;
+}
+
+/** A link to the web with its host as its words; `undefined` if there is none, or if it holds a name or password. */
+export function hostLink(address = ''): { host: string; url: string } | undefined {
+  const url = linkOf({ link: { label: '', url: address } })?.url;
+  if (url === undefined) return undefined;
+  const { host, username, password } = new URL(url);
+  return username + password === '' ? { host, url } : undefined;
+}
+
+/** Findings as plain text, one a line. */
+export function findingsText(
+  { heading, items }: FindingsPart,
+  timeText: (atMs: number) => string,
+): string {
+  const lines = items.map(({ atMs, text, url }) => {
+    const link = hostLink(url)?.url;
+    return compact('•', atMs !== undefined && timeText(atMs), text, link && `(${link})`).join(' ');
+  });
+  return compact(heading, ...lines).join('\n');
 }
 
 export const chartText = ({ title, text }: Chart) => `${title}: ${text}`;

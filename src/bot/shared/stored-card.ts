@@ -6,6 +6,12 @@ const Fact = z.object({
   value: z.union([z.string(), z.object({ atMs: z.number() })]),
 });
 
+const FindingItem = z.object({
+  atMs: z.number().optional(),
+  text: z.string(),
+  url: z.string().optional(),
+});
+
 const Chart = z.object({
   kind: z.literal('chart'),
   title: z.string(),
@@ -29,6 +35,11 @@ export const StoredCard: z.ZodType<Pick<Card, 'tone' | 'title' | 'parts' | 'foot
         kind: z.literal('table'),
         columns: z.array(z.string()),
         rows: z.array(z.array(z.string())),
+      }),
+      z.object({
+        kind: z.literal('findings'),
+        heading: z.string().optional(),
+        items: z.array(FindingItem),
       }),
       Chart,
     ]),

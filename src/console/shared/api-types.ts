@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import type { Field } from '../../bot/commands/command.ts';
-import { type Card, type CardAction, linkOf } from '../../bot/shared/card.ts';
+import { type Card, type CardAction, hostLink, linkOf } from '../../bot/shared/card.ts';
 import type { AnswerStep } from '../../bot/shared/invocation.ts';
 import { MAX_FILE_BYTES, MAX_FILES } from './file-limits.ts';
 
 export type { Field } from '../../bot/commands/command.ts';
-export type { Card, CardAction, CardPart, Chart, Fact } from '../../bot/shared/card.ts';
+export type {
+  Card,
+  CardAction,
+  CardPart,
+  Chart,
+  Fact,
+  FindingItem,
+} from '../../bot/shared/card.ts';
 export type { AnswerStep } from '../../bot/shared/invocation.ts';
 
 const MessageId = z.string().min(1).max(100);
@@ -132,6 +139,9 @@ const Action: z.ZodType<CardAction> = z.object({
   values: z.record(z.string(), z.string()),
 });
 
+/** An address is dropped unless it leads to a web page. */
+const WebAddress = z.string().transform((url) => hostLink(url)?.url ?? '');
+
 /** A card without its mention: the console notifies nobody. */
 export const ShownCard: z.ZodType<Card> = z
   .object({
@@ -156,6 +166,18 @@ export const ShownCard: z.ZodType<Card> = z
           rows: listOf(listOf(textOf(MAX_CELL), MAX_COLUMNS), MAX_ROWS),
         }),
         z.object({ kind: z.literal('code'), text: textOf(MAX_TEXT) }),
+        z.object({
+          kind: z.literal('findings'),
+          heading: textOf(MAX_CELL).optional(),
+          items: listOf(
+            z.object({
+              atMs: z.number().optional(),
+              text: textOf(MAX_CELL),
+              url: WebAddress.optional(),
+            }),
+            MAX_ROWS,
+          ),
+        }),
         z.object({
           kind: z.literal('chart'),
           title: textOf(MAX_CELL),

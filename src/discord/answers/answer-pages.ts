@@ -5,6 +5,7 @@ import type { AnswerDocument, AnswerStep } from '../../bot/shared/invocation.ts'
 import { isMask, withoutMasks } from '../../bot/shared/masked-links.ts';
 import { renderButtons } from '../render/render.ts';
 import {
+  linkTarget,
   markdownWithTimes,
   oneLine,
   plain,
@@ -101,7 +102,7 @@ function stepText({ what, found, url }: AnswerStep): string {
 function pageOf(label: string, url = ''): string | undefined {
   const page = linkOf({ link: { label, url } })?.url;
   if (page === undefined || isMask(label, page) || new URL(page).username !== '') return undefined;
-  const safe = page.replace(/[()<>\\`|*~@'"]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  const safe = linkTarget(page);
   return safe.length <= MAX_STEP_URL ? safe : undefined;
 }
 

@@ -12,18 +12,25 @@ import {
   type CardAction,
   type CardPart,
   chartText,
+  compact,
   encodeAction,
   type Fact,
+  type FindingItem,
+  type FindingsPart,
+  hostLink,
   linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
 import {
+  linkTarget,
   oneLine,
+  plainUnlinked,
   plainWithin,
   plainWithTimes,
   timestamp,
   within,
   withoutMentions,
+  withTimes,
 } from './text.ts';
 
 /** Source: Discord docs, "Embed Limits" (2,048 and 6,000 there); the total is of all texts of all embeds of a message. */
@@ -51,6 +58,9 @@ const COLORS: Record<Card['tone'], number> = {
 
 /** Longest cell of a table; a longer line would wrap in a phone's width. */
 const MAX_CELL = 40;
+
+/** Longest text of a finding, so that several fit. */
+const MAX_FINDING = 500;
 
 /** Less room than this is not worth beginning a part in. */
 const MIN_PART = 40;
@@ -149,6 +159,7 @@ function renderPart(part: Exclude<CardPart, { kind: 'facts' }>, max: number): st
   if (part.kind === 'text') return plainWithin(part.text, max, plainWithTimes);
   if (part.kind === 'chart') return plainWithin(chartText(part), max);
   if (part.kind === 'table') return renderTable(part, max);
+  if (part.kind === 'findings') return renderFindings(part, max);
   return codeBlock(within(withoutFences(part.text), max - codeBlock('').length));
 }
 
@@ -164,14 +175,38 @@ function renderTable({ columns, rows }: CardPart & { kind: 'table' }, max: numbe
       .join('  ')
       .trimEnd(),
   );
+  return codeBlock(linesWithin(lines, max - codeBlock('').length));
+}
+
+const renderFindings = ({ heading = '', items }: FindingsPart, max: number): string =>
+  linesWithin(
+    compact(
+      heading !== '' && `**${plainWithin(oneLine(heading), Limit.title)}**`,
+      ...items.map(findingLine),
+    ),
+    max,
+  );
+
+function findingLine({ atMs, text, url }: FindingItem): string {
+  const link = hostLink(url);
+  return compact(
+    '•',
+    atMs !== undefined && timestamp(atMs, 'f'),
+    plainWithin(oneLine(text), MAX_FINDING, (words) => withTimes(plainUnlinked(words))),
+    link && `[${link.host}](<${linkTarget(link.url)}>)`,
+  ).join(' ');
+}
+
+/** The lines that fit, and how many more there are. */
+function linesWithin(lines: readonly string[], max: number): string {
   const more = (count: number) => `… and ${count} more`;
-  let length = codeBlock(more(rows.length)).length + 1;
+  let length = more(lines.length).length;
   const fitting = lines.filter((line) => {
     length += line.length + 1;
     return length <= max;
   });
   const missing = lines.length - fitting.length;
-  return codeBlock([...fitting, ...(missing > 0 ? [more(missing)] : [])].join('\n'));
+  return [...fitting, ...(missing > 0 ? [more(missing)] : [])].join('\n');
 }
 
 const cell = (text: string) => within(oneLine(withoutMentions(withoutFences(text))), MAX_CELL);

@@ -66,6 +66,10 @@ export const markdownWithTimes = (markdown: string): string =>
 export const plainUnlinked = (text: string): string =>
   withoutMentions(text).split('://').map(plain).join('\\://');
 
+/** An address as the target of a link, without characters that would end or format it. */
+export const linkTarget = (url: string): string =>
+  url.replace(/[()<>\\`|*~@'"]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+
 /** `plain`, or another way to show it, cut so that the result has at most `max` UTF-16 units. */
 export function plainWithin(text: string, max: number, show = plain): string {
   let kept = within(text, max);

@@ -5,6 +5,9 @@ import {
   type Chart,
   chartText,
   type Fact,
+  type FindingsPart,
+  findingsText,
+  hostLink,
   linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
@@ -31,6 +34,7 @@ const MAX_BLOCKS = 50;
 const MAX_TABLE_ROWS = 100;
 const MAX_TABLE_COLUMNS = 20;
 const MAX_CELL = 200;
+const MAX_FINDINGS = 50;
 /** Slack refuses messages of about 13,200 characters in blocks altogether, which no page says; this stays well below. */
 const MAX_MESSAGE = 9_000;
 
@@ -107,11 +111,24 @@ interface Room {
   charts: number;
 }
 
+/** They cut a text to the remaining room, and leave out a link that has none. */
+interface Takers {
+  take: (text: string) => string;
+  takeLink: (address?: string) => types.RichTextLink | undefined;
+}
+
 function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
   const take = (text: string) => {
     const taken = clip(text, Math.min(MAX_PART, room.left));
     room.left -= taken.length;
     return taken;
+  };
+  const takeLink = (address?: string) => {
+    const { url, host: text } = hostLink(address) ?? {};
+    const size = `${url}${text}`.length;
+    if (url === undefined || size > room.left) return undefined;
+    room.left -= size;
+    return { type: 'link' as const, url, text };
   };
   switch (part.kind) {
     case 'text': {
@@ -120,6 +137,8 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
     }
     case 'facts':
       return renderFacts(part.facts, take);
+    case 'findings':
+      return renderFindings(part, { room, take, takeLink });
     case 'table':
       return renderTable(part, room) ?? preformatted(take(tableText(part)));
     case 'code':
@@ -158,6 +177,32 @@ function renderFacts(
   ]);
   return lines.length === 0 ? undefined : section(lines);
 }
+
+/** Findings that don't fit are counted. */
+function renderFindings(
+  { heading = '', items }: FindingsPart,
+  { room, take, takeLink }: { room: Room } & Takers,
+): types.RichTextBlock | undefined {
+  const title = take(oneLine(heading));
+  const lines: types.RichTextElement[][] = [];
+  for (const { atMs, text, url } of items.slice(0, MAX_FINDINGS)) {
+    if (room.left <= 0) break;
+    const words = withDates(take(oneLine(text)) || '–');
+    const link = takeLink(url);
+    const date = atMs !== undefined && dateElement('{date_short_pretty} {time}', atMs, utc(atMs));
+    lines.push([...(date ? [date, SPACE] : []), ...words, ...(link ? [SPACE, link] : [])]);
+  }
+  const missing = items.length - lines.length;
+  if (missing > 0) lines.push([{ type: 'text', text: `… and ${missing} more` }]);
+  const elements = lines.map((line) => ({ type: 'rich_text_section' as const, elements: line }));
+  const parts: types.RichTextBlockElement[] = [];
+  if (title !== '')
+    parts.push(...section([{ type: 'text', text: title, style: { bold: true } }]).elements);
+  if (elements.length > 0) parts.push({ type: 'rich_text_list', style: 'bullet', elements });
+  return parts.length === 0 ? undefined : { type: 'rich_text', elements: parts };
+}
+
+const SPACE = { type: 'text' as const, text: ' ' };
 
 /** A time in the reader's zone. Source: Slack docs, "Date element". */
 const dateElement = (format: string, atMs: number, fallback: string): types.RichTextElement => ({
@@ -235,6 +280,8 @@ function partText(part: CardPart): string {
         .join('\n');
     case 'table':
       return part.rows.map((row) => row.join(' · ')).join('\n');
+    case 'findings':
+      return findingsText(part, utc);
     case 'chart':
       return chartText(part);
   }

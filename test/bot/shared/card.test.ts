@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { type Card, type CardAction, linkOf } from '../../../src/bot/shared/card.ts';
+import {
+  type Card,
+  type CardAction,
+  findingsText,
+  hostLink,
+  linkOf,
+} from '../../../src/bot/shared/card.ts';
 
 const action: CardAction = { label: 'Check now', command: 'incident check', values: {} };
 const cardWith = (url: string, buttons = 0): Card => ({
@@ -39,4 +45,27 @@ test('a card with five buttons has no room for a link', () => {
   expect(linkOf(cardWith('https://wiki.example/', 4))).toBeDefined();
   expect(linkOf(cardWith('https://wiki.example/', 5))).toBeUndefined();
   expect(linkOf({})).toBeUndefined();
+});
+
+test.each([
+  ['https://Grafana.example:8443/d/1?a=b', 'grafana.example:8443'],
+  ['https://bücher.example', 'xn--bcher-kva.example'],
+  ['https://bank.example@evil.example/', undefined],
+  ['https://:secret@evil.example/', undefined],
+  ['javascript:alert(1)', undefined],
+  [undefined, undefined],
+])('the words of the link %j are %j', (url, host) => {
+  expect(hostLink(url)?.host).toBe(host);
+});
+
+test('findings as text have their moments and addresses', () => {
+  const items = [
+    { atMs: 0, text: 'Deployed', url: 'https://ci.example/1' },
+    { text: 'Disk full', url: 'javascript:alert(1)' },
+  ];
+  const words = (heading?: string) =>
+    findingsText({ kind: 'findings', heading, items }, (atMs) => `at ${atMs}`);
+  const list = '• at 0 Deployed (https://ci.example/1)\n• Disk full';
+  expect(words('Found')).toBe(`Found\n${list}`);
+  expect(words()).toBe(list);
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Card, FindingItem } from '../../../src/bot/shared/card.ts';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { input, messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage } from '../../helpers/console/open-playground.ts';
@@ -36,6 +37,31 @@ inBrowser('channels in the browser', () => {
     await thread(page).getByText('Here I am.').waitFor();
     await page.goto(`${running.url}/#/general/gone`);
     await thread(page).getByText('This thread was deleted').waitFor();
+  });
+
+  test('findings under an alert are shown in its thread, and change there', async () => {
+    const running = await startTestConsole();
+    const { console } = running;
+    const card = (title: string, items: FindingItem[]): Card => ({
+      ...{ tone: 'info', title, parts: [{ kind: 'findings', heading: 'Changes', items }] },
+    });
+    const post = { channel: 'general', attempted: false };
+    const under = await console.post({ ...post, id: 'a1', card: card('Shop is down', []) });
+    const reply = { ...post, under, id: 'a1/findings', card: card('Looking into it', []) };
+    const posted = await console.post(reply);
+    const { page, complaints } = await openPage(running, { path: `/#/general/${under.thread}` });
+    await thread(page).getByText('Looking into it').waitFor();
+    const deploy = { atMs: Date.now(), text: 'Deployed', url: 'https://ci.example/1' };
+    await console.update('general', posted, card('Found a deploy', [deploy, { text: 'Quiet' }]));
+    await thread(page).getByText('Found a deploy').waitFor();
+    expect(await thread(page).getByText('Looking into it').count()).toBe(0);
+    const [first, second] = await thread(page).locator('.card li').all();
+    expect(await first?.innerText()).toMatch(/\d:\d\d.* Deployed ci\.example$/);
+    expect(await second?.innerText()).toBe('Quiet');
+    const link = thread(page).getByRole('link', { name: 'ci.example' });
+    expect(await link.getAttribute('href')).toBe('https://ci.example/1');
+    expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
+    expect(complaints).toEqual([]);
   });
 
   test('a reader who has scrolled up stays there, and a button leads to new messages', async () => {

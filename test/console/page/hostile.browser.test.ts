@@ -83,6 +83,14 @@ inBrowser('hostile text in the browser', () => {
       parts: [
         { kind: 'text', text: ATTACKS },
         { kind: 'facts', facts: [{ label: ATTACKS, value: ATTACKS }] },
+        {
+          kind: 'findings',
+          heading: ATTACKS,
+          items: [
+            { text: ATTACKS, url: ATTACKS },
+            { text: ATTACKS, url: 'javascript:hacked=1' },
+          ],
+        },
         { kind: 'code', text: ATTACKS },
         { kind: 'table', columns: [ATTACKS], rows: [[ATTACKS]] },
       ],

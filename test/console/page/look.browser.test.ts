@@ -44,6 +44,11 @@ inBrowser('how the page looks', () => {
           parts: [
             { kind: 'text', text: wide },
             { kind: 'facts', facts: [{ label: wide, value: wide }] },
+            {
+              kind: 'findings',
+              heading: wide,
+              items: [{ atMs: 1, text: wide, url: `https://${'a'.repeat(60)}.${wide}.example` }],
+            },
             { kind: 'code', text: wide },
             {
               kind: 'table',

@@ -96,6 +96,20 @@ test('a card under an alert is one reply over a failed write and a restart, and 
   expect((await repliesOf(after.url, posted.thread)).map(cardOf)).toEqual([FINDINGS]);
 });
 
+test('findings keep their web links over a restart, and no other address', async () => {
+  const folder = await temporaryFolder();
+  const { console, stop } = await startTestConsole({ folder });
+  const item = { atMs: 1, text: 'Deployed', url: 'https://ci.example/1' };
+  const evil = ['javascript:alert(1)', 'https://bank.example@evil.example'];
+  const items = [item, ...evil.map((url) => ({ ...item, url }))];
+  const part = { kind: 'findings' as const, heading: 'Found', items };
+  await console.post({ ...post, card: { ...ALERT, parts: [part] } });
+  await stop();
+  const { url } = await startTestConsole({ folder });
+  const shown = { ...part, items: [item, ...evil.map(() => ({ ...item, url: '' }))] };
+  expect((await listedAt(url)).map(cardOf)).toEqual([{ ...ALERT, parts: [shown] }]);
+});
+
 test('a card under a deleted alert, and a change of a deleted reply, are refused for good', async () => {
   const { console, posted } = await startWithAlert();
   const gone = { message: 'pgone', thread: 'pgone' };

@@ -75,6 +75,41 @@ test('rows that do not fit are counted', () => {
   expect(description).toContain(`… and ${500 - shown} more\n\`\`\``);
 });
 
+test('findings are a list with moments, and links with their host as words', () => {
+  const { description } = embedOf(
+    card([
+      {
+        kind: 'findings',
+        heading: 'Changes *before* it',
+        items: [
+          { atMs: 1_790_000_000_999, text: 'Deployed', url: 'https://ci.example/1)](<@1>?`' },
+          { text: '@everyone [x](javascript:alert(1))\n<https://evil|x> https://evil.example' },
+          { text: 'x', url: 'https://bank.example@evil.example' },
+        ],
+      },
+    ]),
+  );
+  expect(description).toBe(
+    [
+      '**Changes \\*before\\* it**',
+      '• <t:1790000000:f> Deployed [ci.example](<https://ci.example/1%29]%28%3C%401%3E?%60>)',
+      '• ＠everyone \\[x\\]\\(javascript:alert\\(1\\)\\) \\<https\\://evil\\|x\\> https\\://evil.example',
+      '• x',
+    ].join('\n'),
+  );
+});
+
+test('findings that do not fit are counted', () => {
+  const items = Array.from({ length: 500 }, (_, index) => ({
+    ...{ text: `finding ${index} ${'x'.repeat(30)}`, url: 'https://a.example' },
+  }));
+  const { description = '' } = embedOf(card([{ kind: 'findings', items }]));
+  expect(description.length).toBeLessThanOrEqual(4_096);
+  const shown = description.split('\n').filter((line) => line.startsWith('• finding')).length;
+  expect(shown).toBeGreaterThan(40);
+  expect(description).toMatch(new RegExp(`\n… and ${500 - shown} more$`));
+});
+
 test('what is to be copied is shown as it is', () => {
   const embed = embedOf(card([{ kind: 'code', text: 'curl -X POST http://x/_a_*' }]));
   expect(embed.description).toBe('```\ncurl -X POST http://x/_a_*\n```');
@@ -122,6 +157,21 @@ const hostilePart: fc.Arbitrary<CardPart> = fc.oneof(
   fc
     .array(fc.tuple(hostile, hostile), { maxLength: 40 })
     .map((rows) => ({ kind: 'table' as const, columns: ['One', 'Two'], rows })),
+  fc.record({
+    kind: fc.constant('findings' as const),
+    heading: fc.option(hostile, { nil: undefined }),
+    items: fc.array(
+      fc.record(
+        {
+          text: hostile,
+          atMs: fc.nat(),
+          url: fc.oneof(fc.webUrl({ withFragments: true }), hostile),
+        },
+        { requiredKeys: ['text'] },
+      ),
+      { maxLength: 40 },
+    ),
+  }),
   anyChart(hostile),
 );
 

@@ -145,7 +145,12 @@ const isFilled = (value: unknown, max: number) =>
   typeof value === 'string' && value !== '' && value.length <= max;
 
 function isRichPart(part: unknown): boolean {
-  const { type, elements } = fieldsOf(part);
+  const { type, elements, style } = fieldsOf(part);
+  if (type === 'rich_text_list') {
+    const isSection = (item: unknown) => fieldsOf(item).type === 'rich_text_section';
+    const isItem = (item: unknown) => isSection(item) && isRichPart(item);
+    return ['bullet', 'ordered'].includes(String(style)) && isList(elements, 1_000, isItem);
+  }
   return RICH_PARTS.includes(String(type)) && isList(elements, 1_000, isRichElement);
 }
 
@@ -161,7 +166,7 @@ function isRichElement(element: unknown): boolean {
     const isTextRight = text === undefined || (typeof text === 'string' && text !== '');
     return isTextRight && isFilled(url, LIMITS.buttonUrl) && URL.canParse(String(url));
   }
-  return type === 'emoji' || type === 'rich_text_section';
+  return type === 'emoji';
 }
 
 function isCell(cell: unknown): boolean {

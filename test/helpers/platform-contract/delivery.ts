@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Platform } from '../../../src/bot/platform.ts';
-import type { Card } from '../../../src/bot/shared/card.ts';
+import type { Card, CardPart } from '../../../src/bot/shared/card.ts';
 
 /** A channel that a platform posts alerts in, over calls that a test makes fail. */
 export interface DeliveryWorld {
@@ -23,6 +23,15 @@ export interface DeliveryWorld {
 
 const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
+/** More hostile findings than any platform shows. */
+const HOSTILE_FINDINGS: CardPart = {
+  kind: 'findings',
+  heading: '<!channel> @everyone',
+  items: Array.from({ length: 200 }, (_, index) => ({
+    ...{ atMs: index, text: '<!here> <@U00ADA> @here [x](javascript:alert(1)) <https://evil|x>' },
+    url: index % 2 === 0 ? 'https://grafana.example/<!channel>@everyone' : 'javascript:alert(1)',
+  })),
+};
 const TEMPORARY = { name: 'DeliveryError', permanent: false };
 
 /** Alerts and the lines under them, which every platform posts alike. `notGroups` are mentions that notify nobody. */
@@ -75,6 +84,7 @@ export function testDelivery(
         await start();
       const { posted: under } = await startLine();
       const findings = { ...ALERT, title: 'Looking into it', mention: person, goesOn: true };
+      const found = { ...findings, title: 'The disk is full', parts: [HOSTILE_FINDINGS] };
       const reply = { id: 'a1/findings', card: findings, under };
       loseAnswer(how);
       await expect(post(reply)).rejects.toMatchObject(TEMPORARY);
@@ -83,9 +93,11 @@ export function testDelivery(
       const quiet = { id: posted.message, notified: [], quiet: true };
       const shown = expect.stringMatching(/^(🔴 )?Looking into it$/u);
       expect(replies(under.message)).toEqual([{ ...quiet, text: shown }]);
-      await platform.update(channel, posted, { ...findings, title: 'The disk is full' });
+      await platform.update(channel, posted, found);
       const changed = expect.stringContaining('The disk is full');
       expect(replies(under.message)).toEqual([{ ...quiet, text: changed }]);
+      await post({ ...reply, id: 'a1/found', card: found });
+      expect(replies(under.message)[1]).toMatchObject({ notified: [], quiet: true });
       expect(texts()[0]).toContain('Shop is down');
     });
   });

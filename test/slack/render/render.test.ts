@@ -38,6 +38,20 @@ const part: fc.Arbitrary<CardPart> = fc.oneof(
     columns: fc.array(text, { minLength: 1, maxLength: 25 }),
     rows: fc.array(fc.array(text, { maxLength: 25 }), { maxLength: 120 }),
   }),
+  fc.record(
+    {
+      kind: fc.constant('findings' as const),
+      heading: text,
+      items: fc.array(
+        fc.record(
+          { text, atMs: fc.integer({ min: 0, max: 4e12 }), url: fc.oneof(fc.webUrl(), text) },
+          { requiredKeys: ['text'] },
+        ),
+        { maxLength: 120 },
+      ),
+    },
+    { requiredKeys: ['kind', 'items'] },
+  ),
   anyChart(text),
 );
 const action: fc.Arbitrary<CardAction> = fc.record({
@@ -138,6 +152,57 @@ describe('a card', () => {
     expect(fallback).toBe('🟢 Shop is up\nSince: 2025-11-21 04:40:00 UTC');
     expect(blocks[0]).toMatchObject({ type: 'header', text: { text: '🟢 Shop is up' } });
     expect(JSON.stringify(blocks[1])).toContain('"type":"date","timestamp":1763700000');
+  });
+
+  test('shows findings as a list with moments, and links with their host as words', () => {
+    const { blocks } = renderCard({
+      tone: 'info',
+      title: 'Looked into it',
+      parts: [
+        {
+          kind: 'findings',
+          heading: 'Changes *before* it',
+          items: [
+            { atMs: 1_763_700_000_500, text: 'Deployed', url: 'https://ci.example/1?a=<b>' },
+            { text: `${HOSTILE}\nagain`, url: 'https://bank.example@evil.example' },
+          ],
+        },
+      ],
+    });
+    const words = (text: string) => ({ type: 'text', text });
+    const line = (...elements: object[]) => ({ type: 'rich_text_section', elements });
+    const moment = {
+      ...{ type: 'date', timestamp: 1_763_700_000, format: '{date_short_pretty} {time}' },
+      fallback: '2025-11-21 04:40:00 UTC',
+    };
+    const link = { type: 'link', url: 'https://ci.example/1?a=%3Cb%3E', text: 'ci.example' };
+    expect(blocks[1]).toEqual({
+      type: 'rich_text',
+      elements: [
+        line({ ...words('Changes *before* it'), style: { bold: true } }),
+        {
+          type: 'rich_text_list',
+          style: 'bullet',
+          elements: [
+            line(moment, words(' '), words('Deployed'), words(' '), link),
+            line(words(`${HOSTILE.replace('\u202e', '')}again`)),
+          ],
+        },
+      ],
+    });
+    expect(blocksProblem(blocks)).toBeUndefined();
+  });
+
+  test.each([
+    ['many', 'x', 50],
+    ['long', 'x'.repeat(400), 22],
+  ])('counts findings that don’t fit because they are %s', (_why, words, shown) => {
+    const items = Array.from({ length: 500 }, () => ({ text: words, url: `https://a.example` }));
+    const content = renderCard({
+      ...{ tone: 'info', title: 'Found', parts: [{ kind: 'findings', items }] },
+    });
+    expect(blocksProblem(content.blocks)).toBeUndefined();
+    expect(shownText(content)).toContain(`… and ${500 - shown} more`);
   });
 
   test('shows a table as Slack’s own while it fits, as lines when it does not', () => {

@@ -1,6 +1,12 @@
 import { useState } from 'preact/hooks';
-import type { Card, CardAction, Fact as CardFact, CardPart } from '../../../shared/api-types.ts';
-import { linkOf } from '../../../shared/from-bot.ts';
+import type {
+  Card,
+  CardAction,
+  Fact as CardFact,
+  CardPart,
+  FindingItem,
+} from '../../../shared/api-types.ts';
+import { hostLink, linkOf } from '../../../shared/from-bot.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
 import { Fact } from '../../shared/fact.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';
@@ -101,6 +107,21 @@ function PartView({ part }: { part: CardPart }) {
         </dl>
       );
     }
+    case 'findings':
+      return (
+        <div class="markdown">
+          {part.heading !== undefined && (
+            <p>
+              <strong>{part.heading}</strong>
+            </p>
+          )}
+          <ul>
+            {part.items.map((finding, at) => (
+              <FindingView key={at} {...finding} />
+            ))}
+          </ul>
+        </div>
+      );
     case 'table':
       return <TableView columns={part.columns} rows={part.rows} />;
     case 'code':
@@ -113,6 +134,20 @@ function PartView({ part }: { part: CardPart }) {
         </div>
       );
   }
+}
+
+function FindingView({ atMs, text, url }: FindingItem) {
+  const link = hostLink(url);
+  return (
+    <li>
+      {atMs !== undefined && <Moment atMs={atMs} />} <TextWithMoments text={text} />{' '}
+      {link && (
+        <a href={link.url} target="_blank" rel="noopener noreferrer">
+          {link.host}
+        </a>
+      )}
+    </li>
+  );
 }
 
 function FactValue({ value, seconds }: { value: CardFact['value']; seconds: boolean }) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Card, Fact } from '../bot/shared/card.ts';
+import { type Card, factText } from '../bot/shared/card.ts';
 import { shortened } from '../bot/shared/text-format.ts';
 import { toolsFor } from '../bot/tools/registry.ts';
 import { checkToolInput, runTool } from '../bot/tools/run-tool.ts';
@@ -149,8 +149,6 @@ function doneOf({ title, parts, actions = [] }: Card): z.infer<typeof Done> {
       `There is no button here: to create a push address, POST ${path} with the same key.`,
     );
   }
-  const details = facts.map(({ label, value }) => [label, wordsOf(value)]);
+  const details = facts.map((fact) => [fact.label, factText(fact, isoTime)]);
   return { done: shortened(title, 300), details: Object.fromEntries(details), notes };
 }
-
-const wordsOf = (value: Fact['value']) => (typeof value === 'string' ? value : isoTime(value.atMs));

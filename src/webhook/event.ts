@@ -1,4 +1,4 @@
-import { type AlertData, type Card, type Fact, findingsText } from '../bot/shared/card.ts';
+import { type AlertData, type Card, factText, findingsText } from '../bot/shared/card.ts';
 import { shortened } from '../bot/shared/text-format.ts';
 
 /** The body of a post, `version` 1: fields are only added. docs/alerts-elsewhere.md describes it. */
@@ -47,7 +47,7 @@ export function eventOf(
     text: shortened(textOf(card), MAX_TEXT),
     facts: facts.slice(0, MAX_FACTS).map((fact) => ({
       label: shortened(fact.label, 100),
-      value: shortened(factText(fact), 500),
+      value: shortened(factText(fact, iso), 500),
     })),
     monitors: alert?.monitors ?? [],
     moreMonitors: alert?.moreMonitors ?? 0,
@@ -58,14 +58,13 @@ export function eventOf(
 /** Everything under the title, without the buttons and the footer of a chat. */
 function textOf({ parts }: Card): string {
   const lines = parts.flatMap((part) => {
-    if (part.kind === 'facts') return part.facts.map((fact) => `${fact.label}: ${factText(fact)}`);
+    if (part.kind === 'facts')
+      return part.facts.map((fact) => `${fact.label}: ${factText(fact, iso)}`);
     if (part.kind === 'table') return [part.columns, ...part.rows].map((row) => row.join(' | '));
     if (part.kind === 'findings') return [findingsText(part, iso)];
     return [part.text];
   });
   return lines.join('\n');
 }
-
-const factText = ({ value }: Fact) => (typeof value === 'string' ? value : iso(value.atMs));
 
 const iso = (ms: number) => new Date(ms).toISOString();

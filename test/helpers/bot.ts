@@ -9,6 +9,7 @@ import {
   type CardAction,
   decodeAction,
   encodeAction,
+  factText,
   findingsText,
 } from '../../src/bot/shared/card.ts';
 import {
@@ -187,18 +188,15 @@ export function cardOf(reply: Reply): Card {
 
 /** Everything a card says, as one text: title, parts, footer. */
 export function textOf(card: Card): string {
+  const at = (atMs: number) => `at ${atMs}`;
   const parts = card.parts.map((part) => {
     if (part.kind === 'facts') {
-      return part.facts
-        .map(({ label, value }) =>
-          typeof value === 'string' ? `${label}: ${value}` : `${label}: at ${value.atMs}`,
-        )
-        .join('\n');
+      return part.facts.map((fact) => `${fact.label}: ${factText(fact, at)}`).join('\n');
     }
     if (part.kind === 'table') {
       return [part.columns, ...part.rows].map((row) => row.join(' | ')).join('\n');
     }
-    if (part.kind === 'findings') return findingsText(part, (atMs) => `at ${atMs}`);
+    if (part.kind === 'findings') return findingsText(part, at);
     return part.kind === 'chart' ? `${part.title}: ${part.text}` : part.text;
   });
   return [card.title, ...parts, card.footer ?? ''].join('\n');

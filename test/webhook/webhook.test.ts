@@ -164,13 +164,20 @@ test('a repeated post has the same delivery id, and every other post its own', a
   expect(receiver.posts.at(-1)?.body.event).toBe('reminder');
 });
 
-test('findings are lines of the text, with times in ISO 8601 and addresses', async () => {
+test('findings and links are lines of the text, with times in ISO 8601 and addresses', async () => {
   const receiver = await startWebhookReceiver(AnyJson);
   const { post } = await openWebhook(receiver.url);
   const items = [{ atMs: 0, text: 'Deployed', url: 'https://ci.example/1' }, { text: 'Disk full' }];
-  await post({ ...OPEN, parts: [{ kind: 'findings', heading: 'Found', items }] });
+  const facts = [{ label: 'Deploy', value: { text: 'v1.2', url: 'https://ci.example/1' } }];
+  const parts: Card['parts'] = [
+    { kind: 'findings', heading: 'Found', items },
+    { kind: 'facts', facts },
+  ];
+  await post({ ...OPEN, parts });
+  const value = 'v1.2 (https://ci.example/1)';
+  expect(receiver.posts[0]?.body.facts).toEqual([{ label: 'Deploy', value }]);
   expect(receiver.posts[0]?.body.text).toBe(
-    'Found\n• 1970-01-01T00:00:00.000Z Deployed (https://ci.example/1)\n• Disk full',
+    'Found\n• 1970-01-01T00:00:00.000Z Deployed (https://ci.example/1)\n• Disk full\nDeploy: v1.2 (https://ci.example/1)',
   );
 });
 

@@ -14,7 +14,7 @@ import type {
   ReportDetails,
   Reported,
 } from '../incidents/watch-state.ts';
-import { compact } from '../shared/card.ts';
+import { compact, factText } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
@@ -183,9 +183,7 @@ export function incidentSummary({ incident, group, all }: ThreadIncident): strin
   const lines = parts.flatMap((part) => {
     if (part.kind === 'text') return [part.text];
     if (part.kind !== 'facts') return [];
-    return part.facts.map(
-      ({ label, value }) => `${label}: ${typeof value === 'string' ? value : utc(value.atMs)}`,
-    );
+    return part.facts.map((fact) => `${fact.label}: ${factText(fact, utc)}`);
   });
   const targets = group && group.members.length > 1 ? all.slice(0, OTHERS) : [];
   return [

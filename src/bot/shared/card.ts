@@ -63,8 +63,8 @@ export type CardPart =
 
 export interface Fact {
   label: string;
-  /** A moment is shown in the reader's time zone if the platform can. */
-  value: string | { atMs: number };
+  /** A moment is shown in the reader's time zone if the platform can, a link to the web with its host. */
+  value: string | { atMs: number } | { text: string; url: string };
 }
 
 /** A bulleted list. */
@@ -184,6 +184,14 @@ export function hostLink(address = ''): { host: string; url: string } | undefine
   if (url === undefined) return undefined;
   const { host, username, password } = new URL(url);
   return username + password === '' ? { host, url } : undefined;
+}
+
+/** A fact's value as plain text. */
+export function factText({ value }: Fact, timeText: (atMs: number) => string): string {
+  if (typeof value === 'string') return value;
+  if ('atMs' in value) return timeText(value.atMs);
+  const url = hostLink(value.url)?.url;
+  return !url || url === value.text ? value.text : `${value.text} (${url})`;
 }
 
 /** Findings as plain text, one a line. */

@@ -13,7 +13,6 @@ export interface Messenger {
    * Posts a card as a new message, once per `id` if the platform lets us check. `attempted`: an earlier try may have succeeded;
    * then the message shows that try's card, and `goesOn` is of that one. An earlier process' try may still arrive within
    * `landsInMs`: a platform that accepts an id twice searches again before it posts. Throws `DeliveryError`.
-   *
    * With `under` it is a reply in that message's thread, as quietly as the platform can and without the card's mention. Its
    * `thread` is the one of `under`. A platform without threads posts nothing.
    */

@@ -3,7 +3,11 @@ import { type Card, TONES } from './card.ts';
 
 const Fact = z.object({
   label: z.string(),
-  value: z.union([z.string(), z.object({ atMs: z.number() })]),
+  value: z.union([
+    z.string(),
+    z.object({ atMs: z.number() }),
+    z.object({ text: z.string(), url: z.string() }),
+  ]),
 });
 
 const FindingItem = z.object({

@@ -140,7 +140,11 @@ const Action: z.ZodType<CardAction> = z.object({
 });
 
 /** An address is dropped unless it leads to a web page. */
-const WebAddress = z.string().transform((url) => hostLink(url)?.url ?? '');
+const WebAddress = z.string().transform((url) => hostLink(url)?.url);
+
+const FactLink = z
+  .object({ text: textOf(MAX_CELL), url: WebAddress })
+  .transform(({ text, url }) => (url === undefined ? text : { text, url }));
 
 /** A card without its mention: the console notifies nobody. */
 export const ShownCard: z.ZodType<Card> = z
@@ -155,7 +159,7 @@ export const ShownCard: z.ZodType<Card> = z
           facts: listOf(
             z.object({
               label: textOf(MAX_CELL),
-              value: z.union([textOf(MAX_CELL), z.object({ atMs: z.number() })]),
+              value: z.union([textOf(MAX_CELL), z.object({ atMs: z.number() }), FactLink]),
             }),
             MAX_ROWS,
           ),
@@ -198,19 +202,13 @@ export const ShownCard: z.ZodType<Card> = z
   })
   .transform((card) => ({ ...card, link: card.link && linkOf(card) }));
 
-/** A look-up for an answer. Its link is dropped unless it leads to a web page. */
-const Step: z.ZodType<AnswerStep> = z
-  .object({
-    id: textOf(MAX_CELL),
-    what: textOf(MAX_CELL),
-    state: z.enum(['running', 'done', 'failed']),
-    found: textOf(MAX_CELL).optional(),
-    url: z.string().optional(),
-  })
-  .transform((step) => ({
-    ...step,
-    url: linkOf({ link: { label: step.what, url: step.url ?? '' } })?.url,
-  }));
+const Step: z.ZodType<AnswerStep> = z.object({
+  id: textOf(MAX_CELL),
+  what: textOf(MAX_CELL),
+  state: z.enum(['running', 'done', 'failed']),
+  found: textOf(MAX_CELL).optional(),
+  url: WebAddress.optional(),
+});
 
 export const ShownSteps = listOf(Step, MAX_STEPS);
 

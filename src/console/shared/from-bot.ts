@@ -3,7 +3,7 @@
  * the page.
  */
 export { overallOf } from '../../bot/incidents/monitor-order.ts';
-export { encodeAction, hostLink, linkOf, ratingOfButton } from '../../bot/shared/card.ts';
+export { encodeAction, factText, hostLink, linkOf, ratingOfButton } from '../../bot/shared/card.ts';
 export {
   type ChartBox,
   type ChartLayout,

@@ -17,10 +17,12 @@ import {
   type Fact,
   type FindingItem,
   type FindingsPart,
+  factText,
   hostLink,
   linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
+import { isMask } from '../../bot/shared/masked-links.ts';
 import {
   linkTarget,
   oneLine,
@@ -130,15 +132,23 @@ function renderEmbed(card: Card): APIEmbed {
   };
 }
 
-function fieldOf({ label, value }: Fact): APIEmbedField {
+function fieldOf(fact: Fact): APIEmbedField {
   return {
-    name: plainWithin(oneLine(label), Limit.fieldName) || '\u200b',
-    value:
-      typeof value === 'string'
-        ? plainWithin(value.trim(), Limit.fieldValue, plainWithTimes) || '\u200b'
-        : `${timestamp(value.atMs, 'f')} (${timestamp(value.atMs, 'R')})`,
-    inline: typeof value !== 'string' || value.length <= 40,
+    name: plainWithin(oneLine(fact.label), Limit.fieldName) || '\u200b',
+    value: valueText(fact.value) || '\u200b',
+    inline: factText(fact, String).length <= 40,
   };
+}
+
+function valueText(value: Fact['value']): string {
+  if (typeof value === 'string') {
+    return plainWithin(value.trim(), Limit.fieldValue, plainWithTimes);
+  }
+  if ('atMs' in value) return `${timestamp(value.atMs, 'f')} (${timestamp(value.atMs, 'R')})`;
+  const text = plainWithin(oneLine(value.text), MAX_FINDING, plainUnlinked);
+  const link = isMask(value.text, value.url) ? undefined : hostLink(value.url);
+  const linked = link && `[${text || '–'}](<${linkTarget(link.url)}>) (${link.host})`;
+  return linked && linked.length <= Limit.fieldValue ? linked : text;
 }
 
 function descriptionOf(parts: readonly CardPart[], max: number): string {
@@ -178,14 +188,10 @@ function renderTable({ columns, rows }: CardPart & { kind: 'table' }, max: numbe
   return codeBlock(linesWithin(lines, max - codeBlock('').length));
 }
 
-const renderFindings = ({ heading = '', items }: FindingsPart, max: number): string =>
-  linesWithin(
-    compact(
-      heading !== '' && `**${plainWithin(oneLine(heading), Limit.title)}**`,
-      ...items.map(findingLine),
-    ),
-    max,
-  );
+function renderFindings({ heading, items }: FindingsPart, max: number): string {
+  const title = heading ? `**${plainWithin(oneLine(heading), Limit.title)}**` : undefined;
+  return linesWithin(compact(title, ...items.map(findingLine)), max);
+}
 
 function findingLine({ atMs, text, url }: FindingItem): string {
   const link = hostLink(url);

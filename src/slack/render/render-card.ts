@@ -6,11 +6,13 @@ import {
   chartText,
   type Fact,
   type FindingsPart,
+  factText,
   findingsText,
   hostLink,
   linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
+import { isMask } from '../../bot/shared/masked-links.ts';
 import { splitInstants } from '../../bot/shared/text-format.ts';
 import {
   type Content,
@@ -111,34 +113,32 @@ interface Room {
   charts: number;
 }
 
-/** They cut a text to the remaining room, and leave out a link that has none. */
-interface Takers {
-  take: (text: string) => string;
-  takeLink: (address?: string) => types.RichTextLink | undefined;
+function takeText(text: string, room: Room): string {
+  const taken = clip(text, Math.min(MAX_PART, room.left));
+  room.left -= taken.length;
+  return taken;
+}
+
+/** A link whose words are its host, if there is room for it. */
+function takeLink(address: string | undefined, room: Room) {
+  const { url, host: text } = hostLink(address) ?? {};
+  const size = `${url}${text}`.length;
+  if (url === undefined || size > room.left) return undefined;
+  room.left -= size;
+  return { type: 'link' as const, url, text };
 }
 
 function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
-  const take = (text: string) => {
-    const taken = clip(text, Math.min(MAX_PART, room.left));
-    room.left -= taken.length;
-    return taken;
-  };
-  const takeLink = (address?: string) => {
-    const { url, host: text } = hostLink(address) ?? {};
-    const size = `${url}${text}`.length;
-    if (url === undefined || size > room.left) return undefined;
-    room.left -= size;
-    return { type: 'link' as const, url, text };
-  };
+  const take = (text: string) => takeText(text, room);
   switch (part.kind) {
     case 'text': {
       const text = take(plain(part.text).trim());
       return text === '' ? undefined : section(withDates(text));
     }
     case 'facts':
-      return renderFacts(part.facts, take);
+      return renderFacts(part.facts, room);
     case 'findings':
-      return renderFindings(part, { room, take, takeLink });
+      return renderFindings(part, room);
     case 'table':
       return renderTable(part, room) ?? preformatted(take(tableText(part)));
     case 'code':
@@ -161,48 +161,52 @@ function chartBlock(chart: Chart, room: Room): types.KnownBlock | undefined {
   return block as types.Block as types.KnownBlock;
 }
 
-function renderFacts(
-  facts: Fact[],
-  take: (text: string) => string,
-): types.RichTextBlock | undefined {
+function renderFacts(facts: Fact[], room: Room): types.RichTextBlock | undefined {
   const lines = facts.flatMap(({ label, value }, index): types.RichTextElement[] => [
     {
       type: 'text',
-      text: `${index === 0 ? '' : '\n'}${take(oneLine(label))}: `,
+      text: `${index === 0 ? '' : '\n'}${takeText(oneLine(label), room)}: `,
       style: { bold: true },
     },
-    ...(typeof value === 'string'
-      ? withDates(take(plain(value)) || '–')
-      : [dateElement('{date_short_pretty} {time_secs}', value.atMs, utc(value.atMs))]),
+    ...valueElements(value, room),
   ]);
   return lines.length === 0 ? undefined : section(lines);
 }
 
+function valueElements(value: Fact['value'], room: Room): types.RichTextElement[] {
+  if (typeof value === 'string') return withDates(takeText(plain(value), room) || '–');
+  if ('atMs' in value) {
+    return [dateElement('{date_short_pretty} {time_secs}', value.atMs, utc(value.atMs))];
+  }
+  const text = takeText(oneLine(value.text), room) || '–';
+  const link = isMask(text, value.url) ? undefined : takeLink(value.url, room);
+  if (!link) return [{ type: 'text', text }];
+  return [{ ...link, text }, textElement(` (${link.text})`)];
+}
+
 /** Findings that don't fit are counted. */
-function renderFindings(
-  { heading = '', items }: FindingsPart,
-  { room, take, takeLink }: { room: Room } & Takers,
-): types.RichTextBlock | undefined {
-  const title = take(oneLine(heading));
+function renderFindings({ heading = '', items }: FindingsPart, room: Room) {
+  const title = takeText(oneLine(heading), room);
   const lines: types.RichTextElement[][] = [];
   for (const { atMs, text, url } of items.slice(0, MAX_FINDINGS)) {
     if (room.left <= 0) break;
-    const words = withDates(take(oneLine(text)) || '–');
-    const link = takeLink(url);
+    const words = withDates(takeText(oneLine(text), room) || '–');
+    const link = takeLink(url, room);
     const date = atMs !== undefined && dateElement('{date_short_pretty} {time}', atMs, utc(atMs));
     lines.push([...(date ? [date, SPACE] : []), ...words, ...(link ? [SPACE, link] : [])]);
   }
   const missing = items.length - lines.length;
-  if (missing > 0) lines.push([{ type: 'text', text: `… and ${missing} more` }]);
+  if (missing > 0) lines.push([textElement(`… and ${missing} more`)]);
+  const block = section(title === '' ? [] : [{ ...textElement(title), style: { bold: true } }]);
   const elements = lines.map((line) => ({ type: 'rich_text_section' as const, elements: line }));
-  const parts: types.RichTextBlockElement[] = [];
-  if (title !== '')
-    parts.push(...section([{ type: 'text', text: title, style: { bold: true } }]).elements);
-  if (elements.length > 0) parts.push({ type: 'rich_text_list', style: 'bullet', elements });
-  return parts.length === 0 ? undefined : { type: 'rich_text', elements: parts };
+  const list = { type: 'rich_text_list' as const, style: 'bullet' as const, elements };
+  const parts = [...(title === '' ? [] : block.elements), ...(lines.length === 0 ? [] : [list])];
+  return parts.length === 0 ? undefined : { ...block, elements: parts };
 }
 
-const SPACE = { type: 'text' as const, text: ' ' };
+const textElement = (text: string) => ({ type: 'text' as const, text });
+
+const SPACE = textElement(' ');
 
 /** A time in the reader's zone. Source: Slack docs, "Date element". */
 const dateElement = (format: string, atMs: number, fallback: string): types.RichTextElement => ({
@@ -273,11 +277,7 @@ function partText(part: CardPart): string {
     case 'code':
       return part.text;
     case 'facts':
-      return part.facts
-        .map(
-          ({ label, value }) => `${label}: ${typeof value === 'string' ? value : utc(value.atMs)}`,
-        )
-        .join('\n');
+      return part.facts.map((fact) => `${fact.label}: ${factText(fact, utc)}`).join('\n');
     case 'table':
       return part.rows.map((row) => row.join(' · ')).join('\n');
     case 'findings':

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import {
   type Card,
   type CardAction,
+  factText,
   findingsText,
   hostLink,
   linkOf,
 } from '../../../src/bot/shared/card.ts';
+import { StoredCard } from '../../../src/bot/shared/stored-card.ts';
 
 const action: CardAction = { label: 'Check now', command: 'incident check', values: {} };
 const cardWith = (url: string, buttons = 0): Card => ({
@@ -68,4 +70,27 @@ test('findings as text have their moments and addresses', () => {
   const list = '• at 0 Deployed (https://ci.example/1)\n• Disk full';
   expect(words('Found')).toBe(`Found\n${list}`);
   expect(words()).toBe(list);
+});
+
+test.each([
+  ['HTTP 500', 'HTTP 500'],
+  [{ atMs: 5 }, 'at 5'],
+  [{ text: 'v1.2', url: 'https://ci.example/1' }, 'v1.2 (https://ci.example/1)'],
+  [{ text: 'https://ci.example/1', url: 'https://ci.example/1' }, 'https://ci.example/1'],
+  [{ text: 'v1.2', url: 'javascript:alert(1)' }, 'v1.2'],
+])('the value %j of a fact is %j as text', (value, text) => {
+  expect(factText({ label: 'Deploy', value }, (atMs) => `at ${atMs}`)).toBe(text);
+});
+
+test('a stored card keeps its findings and links', () => {
+  const link = { text: 'v1.2', url: 'https://ci.example/1' };
+  const card: Card = {
+    tone: 'info',
+    title: 'Looked into it',
+    parts: [
+      { kind: 'findings', heading: 'Found', items: [{ atMs: 1, ...link }, { text: 'Quiet' }] },
+      { kind: 'facts', facts: [{ label: 'Deploy', value: link }] },
+    ],
+  };
+  expect(StoredCard.parse(card)).toEqual(card);
 });

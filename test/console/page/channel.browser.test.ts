@@ -43,7 +43,14 @@ inBrowser('channels in the browser', () => {
     const running = await startTestConsole();
     const { console } = running;
     const card = (title: string, items: FindingItem[]): Card => ({
-      ...{ tone: 'info', title, parts: [{ kind: 'findings', heading: 'Changes', items }] },
+      ...{ tone: 'info', title },
+      parts: [
+        { kind: 'findings', heading: 'Changes', items },
+        {
+          kind: 'facts',
+          facts: items.map(({ text, url = '' }) => ({ label: text, value: { text, url } })),
+        },
+      ],
     });
     const post = { channel: 'general', attempted: false };
     const under = await console.post({ ...post, id: 'a1', card: card('Shop is down', []) });
@@ -58,9 +65,15 @@ inBrowser('channels in the browser', () => {
     const [first, second] = await thread(page).locator('.card li').all();
     expect(await first?.innerText()).toMatch(/\d:\d\d.* Deployed ci\.example$/);
     expect(await second?.innerText()).toBe('Quiet');
-    const link = thread(page).getByRole('link', { name: 'ci.example' });
-    expect(await link.getAttribute('href')).toBe('https://ci.example/1');
-    expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
+    expect(await thread(page).locator('dd').allInnerTexts()).toEqual([
+      'Deployed (ci.example)',
+      'Quiet',
+    ]);
+    for (const name of ['ci.example', 'Deployed']) {
+      const link = thread(page).getByRole('link', { name });
+      expect(await link.getAttribute('href')).toBe('https://ci.example/1');
+      expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
+    }
     expect(complaints).toEqual([]);
   });
 

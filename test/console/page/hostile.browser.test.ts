@@ -84,6 +84,10 @@ inBrowser('hostile text in the browser', () => {
         { kind: 'text', text: ATTACKS },
         { kind: 'facts', facts: [{ label: ATTACKS, value: ATTACKS }] },
         {
+          kind: 'facts',
+          facts: [{ label: 'x', value: { text: ATTACKS, url: 'javascript:hacked=1' } }],
+        },
+        {
           kind: 'findings',
           heading: ATTACKS,
           items: [

@@ -96,18 +96,31 @@ test('a card under an alert is one reply over a failed write and a restart, and 
   expect((await repliesOf(after.url, posted.thread)).map(cardOf)).toEqual([FINDINGS]);
 });
 
-test('findings keep their web links over a restart, and no other address', async () => {
+test('findings and facts keep their web links over a restart, and no other address', async () => {
   const folder = await temporaryFolder();
   const { console, stop } = await startTestConsole({ folder });
   const item = { atMs: 1, text: 'Deployed', url: 'https://ci.example/1' };
   const evil = ['javascript:alert(1)', 'https://bank.example@evil.example'];
   const items = [item, ...evil.map((url) => ({ ...item, url }))];
   const part = { kind: 'findings' as const, heading: 'Found', items };
-  await console.post({ ...post, card: { ...ALERT, parts: [part] } });
+  const linkTo = (url: string) => ({ label: 'Deploy', value: { text: 'v1.2', url } });
+  const facts = { kind: 'facts' as const, facts: [item.url, ...evil].map(linkTo) };
+  await console.post({ ...post, card: { ...ALERT, parts: [part, facts] } });
   await stop();
   const { url } = await startTestConsole({ folder });
-  const shown = { ...part, items: [item, ...evil.map(() => ({ ...item, url: '' }))] };
-  expect((await listedAt(url)).map(cardOf)).toEqual([{ ...ALERT, parts: [shown] }]);
+  const shown = { ...part, items: [item, ...evil.map(() => ({ atMs: 1, text: 'Deployed' }))] };
+  expect((await listedAt(url)).map(cardOf)).toEqual([
+    {
+      ...ALERT,
+      parts: [
+        shown,
+        {
+          ...facts,
+          facts: [linkTo(item.url), ...evil.map(() => ({ label: 'Deploy', value: 'v1.2' }))],
+        },
+      ],
+    },
+  ]);
 });
 
 test('a card under a deleted alert, and a change of a deleted reply, are refused for good', async () => {

@@ -99,6 +99,22 @@ test('findings are a list with moments, and links with their host as words', () 
   );
 });
 
+test.each([
+  ['v1.2', 'https://ci.example/1', '[v1.2](<https://ci.example/1>) (ci.example)'],
+  [
+    '[x](y) @here',
+    'https://ci.example/)',
+    '[\\[x\\]\\(y\\) ＠here](<https://ci.example/%29>) (ci.example)',
+  ],
+  ['https://bank.example', 'https://ci.example/1', 'https\\://bank.example'],
+  ['v1.2', 'javascript:alert(1)', 'v1.2'],
+  ['v1.2', `https://ci.example/${"'".repeat(400)}`, 'v1.2'],
+  [' ', 'https://ci.example/1', '[–](<https://ci.example/1>) (ci.example)'],
+])('the fact %j with the address %j is the value %j', (text, url, value) => {
+  const facts = [{ label: 'Deploy', value: { text, url } }];
+  expect(embedOf(card([{ kind: 'facts', facts }])).fields?.[0]?.value).toBe(value);
+});
+
 test('findings that do not fit are counted', () => {
   const items = Array.from({ length: 500 }, (_, index) => ({
     ...{ text: `finding ${index} ${'x'.repeat(30)}`, url: 'https://a.example' },
@@ -152,7 +168,13 @@ const hostilePart: fc.Arbitrary<CardPart> = fc.oneof(
   hostile.map((text) => ({ kind: 'text' as const, text })),
   hostile.map((text) => ({ kind: 'code' as const, text })),
   fc
-    .array(fc.record({ label: hostile, value: hostile }), { maxLength: 40 })
+    .array(
+      fc.record({
+        label: hostile,
+        value: fc.oneof(hostile, fc.record({ text: hostile, url: fc.oneof(fc.webUrl(), hostile) })),
+      }),
+      { maxLength: 40 },
+    )
     .map((facts) => ({ kind: 'facts' as const, facts })),
   fc
     .array(fc.tuple(hostile, hostile), { maxLength: 40 })

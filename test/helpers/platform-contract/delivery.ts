@@ -32,6 +32,15 @@ const HOSTILE_FINDINGS: CardPart = {
     url: index % 2 === 0 ? 'https://grafana.example/<!channel>@everyone' : 'javascript:alert(1)',
   })),
 };
+const HOSTILE_LINKS: CardPart = {
+  kind: 'facts',
+  facts: ['https://ci.example/<!here>', 'javascript:alert(1)'].map((url) => ({
+    ...{
+      label: 'Deploy',
+      value: { text: '<!channel> @everyone [x](https://evil) <@U00ADA>', url },
+    },
+  })),
+};
 const TEMPORARY = { name: 'DeliveryError', permanent: false };
 
 /** Alerts and the lines under them, which every platform posts alike. `notGroups` are mentions that notify nobody. */
@@ -84,7 +93,11 @@ export function testDelivery(
         await start();
       const { posted: under } = await startLine();
       const findings = { ...ALERT, title: 'Looking into it', mention: person, goesOn: true };
-      const found = { ...findings, title: 'The disk is full', parts: [HOSTILE_FINDINGS] };
+      const found = {
+        ...findings,
+        title: 'The disk is full',
+        parts: [HOSTILE_LINKS, HOSTILE_FINDINGS],
+      };
       const reply = { id: 'a1/findings', card: findings, under };
       loseAnswer(how);
       await expect(post(reply)).rejects.toMatchObject(TEMPORARY);

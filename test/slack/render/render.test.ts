@@ -14,6 +14,8 @@ import { anyCharacter } from '../../helpers/any-character.ts';
 import { anyChart } from '../../helpers/any-chart.ts';
 import { long } from '../../helpers/long.ts';
 
+const PLAIN = (text: string) => ({ type: 'text', text });
+const LINK = (text: string) => ({ type: 'link', url: 'https://ci.example/1', text });
 const HOSTILE = '<!channel> <@U1> *bold* `code` :smile: <https://evil.example|bank> & \u202e';
 
 const text = fc.oneof(
@@ -28,7 +30,11 @@ const part: fc.Arbitrary<CardPart> = fc.oneof(
     facts: fc.array(
       fc.record({
         label: text,
-        value: fc.oneof(text, fc.record({ atMs: fc.integer({ min: 0, max: 4e12 }) })),
+        value: fc.oneof(
+          text,
+          fc.record({ atMs: fc.integer({ min: 0, max: 4e12 }) }),
+          fc.record({ text, url: fc.oneof(fc.webUrl(), text) }),
+        ),
       }),
       { maxLength: 15 },
     ),
@@ -190,6 +196,22 @@ describe('a card', () => {
         },
       ],
     });
+    expect(blocksProblem(blocks)).toBeUndefined();
+  });
+
+  test.each([
+    ['v1.2 <!here>', 'https://ci.example/1', [LINK('v1.2 <!here>'), PLAIN(' (ci.example)')]],
+    ['https://bank.example', 'https://ci.example/1', [PLAIN('https://bank.example')]],
+    ['v1.2', 'javascript:alert(1)', [PLAIN('v1.2')]],
+    [' ', 'https://ci.example/1', [LINK('–'), PLAIN(' (ci.example)')]],
+  ])('shows the fact %j with the address %j as a link with its host, or as text', (...row) => {
+    const [words, url, elements] = row;
+    const facts = [{ label: 'Deploy', value: { text: words, url } }];
+    const { blocks } = renderCard({
+      ...{ tone: 'info', title: 'Shop', parts: [{ kind: 'facts', facts }] },
+    });
+    const [section] = (blocks[1] as { elements: Array<{ elements: unknown[] }> }).elements;
+    expect(section?.elements.slice(1)).toEqual(elements);
     expect(blocksProblem(blocks)).toBeUndefined();
   });
 

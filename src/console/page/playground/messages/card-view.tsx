@@ -1,12 +1,6 @@
 import { useState } from 'preact/hooks';
-import type {
-  Card,
-  CardAction,
-  Fact as CardFact,
-  CardPart,
-  FindingItem,
-} from '../../../shared/api-types.ts';
-import { hostLink, linkOf } from '../../../shared/from-bot.ts';
+import type { Card, CardAction, Fact as CardFact, CardPart } from '../../../shared/api-types.ts';
+import { factText, hostLink, linkOf } from '../../../shared/from-bot.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
 import { Fact } from '../../shared/fact.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';
@@ -72,11 +66,7 @@ export function CardView(props: { card: Card; onPress: (action: CardAction) => P
               onPress={press}
             />
           ))}
-          {link && (
-            <a href={link.url} target="_blank" rel="noopener noreferrer">
-              {link.label}
-            </a>
-          )}
+          {link && <WebLink url={link.url}>{link.label}</WebLink>}
         </div>
       )}
     </div>
@@ -95,12 +85,14 @@ function PartView({ part }: { part: CardPart }) {
       );
     case 'facts': {
       const seconds = needSeconds(
-        part.facts.flatMap(({ value }) => (typeof value === 'string' ? [] : [value.atMs])),
+        part.facts.flatMap(({ value }) =>
+          typeof value === 'object' && 'atMs' in value ? [value.atMs] : [],
+        ),
       );
       return (
         <dl>
           {part.facts.map((fact) => (
-            <Fact key={fact.label} label={fact.label} wide={isWide(fact.value)}>
+            <Fact key={fact.label} label={fact.label} wide={isWide(factText(fact, String))}>
               <FactValue value={fact.value} seconds={seconds} />
             </Fact>
           ))}
@@ -110,14 +102,13 @@ function PartView({ part }: { part: CardPart }) {
     case 'findings':
       return (
         <div class="markdown">
-          {part.heading !== undefined && (
-            <p>
-              <strong>{part.heading}</strong>
-            </p>
-          )}
+          {part.heading && <strong>{part.heading}</strong>}
           <ul>
-            {part.items.map((finding, at) => (
-              <FindingView key={at} {...finding} />
+            {part.items.map(({ atMs, text, url }, at) => (
+              <li key={at}>
+                {atMs !== undefined && <Moment atMs={atMs} />} <TextWithMoments text={text} />{' '}
+                <HostLink url={url} />
+              </li>
             ))}
           </ul>
         </div>
@@ -136,24 +127,28 @@ function PartView({ part }: { part: CardPart }) {
   }
 }
 
-function FindingView({ atMs, text, url }: FindingItem) {
-  const link = hostLink(url);
+function FactValue({ value, seconds }: { value: CardFact['value']; seconds: boolean }) {
+  if (typeof value === 'string') return <Words text={value} />;
+  if ('atMs' in value) return <Moment atMs={value.atMs} seconds={seconds} />;
+  const link = hostLink(value.url);
+  if (!link) return value.text;
   return (
-    <li>
-      {atMs !== undefined && <Moment atMs={atMs} />} <TextWithMoments text={text} />{' '}
-      {link && (
-        <a href={link.url} target="_blank" rel="noopener noreferrer">
-          {link.host}
-        </a>
-      )}
-    </li>
+    <>
+      <WebLink url={link.url}>{value.text || link.host}</WebLink> ({link.host})
+    </>
   );
 }
 
-function FactValue({ value, seconds }: { value: CardFact['value']; seconds: boolean }) {
-  if (typeof value === 'string') return <Words text={value} />;
-  return <Moment atMs={value.atMs} seconds={seconds} />;
+function HostLink({ url }: { url: string | undefined }) {
+  const link = hostLink(url);
+  return link ? <WebLink url={link.url}>{link.host}</WebLink> : null;
 }
+
+const WebLink = ({ url, children }: { url: string; children: string }) => (
+  <a href={url} target="_blank" rel="noopener noreferrer">
+    {children}
+  </a>
+);
 
 function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
   return (
@@ -189,9 +184,8 @@ function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
   );
 }
 
-const isWide = (value: CardFact['value']) =>
-  typeof value === 'string' &&
-  (value.length > MAX_NARROW || WIDE_WORD.test(value) || BARS.test(value));
+const isWide = (text: string) =>
+  text.length > MAX_NARROW || WIDE_WORD.test(text) || BARS.test(text);
 
 function cellClass(cell: string): string {
   if (LONG_WORD.test(cell)) return 'long';

@@ -1,8 +1,8 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { HIDDEN } from '../contracts/monitoring-additions.ts';
 import { oneLine } from '../contracts/one-line.ts';
 import { JSON_LIMITS, parseUntrustedJson } from '../contracts/parse-json.ts';
+import { HIDDEN } from '../contracts/secret-values.ts';
 import { ContractError, StatusError } from './errors.ts';
 import { createCallLimit, networkError } from './service-connection.ts';
 

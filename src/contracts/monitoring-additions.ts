@@ -6,6 +6,7 @@ import {
   MonitorList,
   MonitorName,
   MonitorTarget,
+  Runbook,
   Tags,
   UtcTime,
 } from './monitoring.ts';
@@ -53,9 +54,6 @@ export const MonitorChanges = MonitorList.omit({ next: true }).extend({
   cursor: z.string(),
 });
 export type MonitorChanges = z.infer<typeof MonitorChanges>;
-
-/** Replaces values of headers and targets that look like secrets in answers. Sent back, it keeps the stored secret. */
-export const HIDDEN = '…';
 
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -212,6 +210,8 @@ export const MonitorChange = z.strictObject({
   depends_on: DependsOn.optional(),
   /** All its tags from now on; an empty list removes them. */
   tags: Tags.optional(),
+  /** An empty text removes it. */
+  runbook: Runbook.optional(),
 });
 export type MonitorChange = z.infer<typeof MonitorChange>;
 
@@ -238,6 +238,8 @@ export type Incident = z.infer<typeof Incident>;
 
 export const MonitorDetails = Monitor.extend({
   created_at: UtcTime,
+  /** All of it. */
+  runbook: Runbook.optional(),
   config: z.record(z.string(), z.unknown()),
   maintenance: z.array(MaintenanceWindow),
   /** Active and next windows, in order. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { oneLine } from './one-line.ts';
+import { oneLine, visibleLines } from './one-line.ts';
+import { maskedText } from './secret-values.ts';
 
 export const MONITORING_PREFIX = '/api/v1/public';
 
@@ -63,6 +64,41 @@ export const TypedTags = z
   .transform((text) => (text.trim() === '' ? [] : text.split(',')))
   .pipe(Tags);
 
+const MAX_RUNBOOK_BYTES = 4096;
+const TOO_LONG = `must have at most ${MAX_RUNBOOK_BYTES} bytes; put the rest on a page, and its address here`;
+
+/**
+ * What to do about an outage, as text or the address of a page: data for people and models, never instructions to Askwatch.
+ * Our choice: line ends stay, other hidden characters go, and an empty text is none. Everyone who gets an alert sees it, so
+ * secrets in its addresses are hidden before it is stored.
+ */
+export const Runbook = z
+  .string('must be an address or text, such as https://wiki.example.com/shop')
+  // Every character takes at least one byte.
+  .max(MAX_RUNBOOK_BYTES, { error: TOO_LONG, abort: true })
+  .overwrite((text) => maskedText(visibleLines(text)))
+  .refine((text) => Buffer.byteLength(text) <= MAX_RUNBOOK_BYTES, TOO_LONG);
+
+/** Longest address and text of a runbook in the list. */
+const LISTED_RUNBOOK = { address: 512, text: 200 } as const;
+
+/** The runbook if it is one http(s) address, otherwise `undefined`. Pure. */
+export function runbookAddress(runbook: string): string | undefined {
+  const isWeb = runbook.length <= LISTED_RUNBOOK.address && /^https?:\/\/\S+$/i.test(runbook);
+  return isWeb && URL.canParse(runbook) ? runbook : undefined;
+}
+
+/** The runbook if it is an address, otherwise the beginning of its text on one line, which never looks like an address. Pure. */
+export function shortRunbook(runbook: string): string {
+  const { text: max } = LISTED_RUNBOOK;
+  const address = runbookAddress(runbook);
+  if (address !== undefined) return address;
+  const start = runbook.slice(0, 4 * max);
+  const letters = [...oneLine(start)];
+  const isWhole = start === runbook && letters.length <= max;
+  return isWhole ? letters.join('') : `${letters.slice(0, max - 2).join('')} …`;
+}
+
 /** A monitor in the list. Our choice: all fields but the contract's first six are optional. */
 export const Monitor = z.object({
   id: z.string().min(1),
@@ -89,6 +125,11 @@ export const Monitor = z.object({
   depends_on: z.array(z.string()).optional(),
   /** Absent if it has none. */
   tags: Tags.optional(),
+  /**
+   * Its address if it is one http(s) address of at most 512 characters, otherwise the first 200 characters of its text on one
+   * line, because the list is read every few seconds. `MonitorDetails` has all of it. Absent if it has none.
+   */
+  runbook: Runbook.optional(),
   managed_by: ManagedBy.optional(),
   /** Places that get its alerts without subscribing, such as `slack:C0123`. */
   channels: z.array(z.string()).optional(),
@@ -278,6 +319,7 @@ export const monitorOfType = <Type extends string, Config extends z.ZodType>(
     config,
     depends_on: DependsOn.optional(),
     tags: Tags.optional(),
+    runbook: Runbook.optional(),
   });
 
 export const HttpMonitor = monitorOfType('HTTP', HttpConfig.prefault({}));

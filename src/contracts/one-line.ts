@@ -13,5 +13,15 @@ export function oneLine(text: string): string {
   return SEEN.test(line) ? line : '';
 }
 
+/** Returns a text without hidden characters, with `\n` as its only line end, and at most one empty line in a row. Pure. */
+export function visibleLines(text: string): string {
+  const lines = text
+    .replace(/\r\n?|[\v\f\u0085\u2028\u2029]/g, '\n')
+    .replace(UNSEEN, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+  return SEEN.test(lines) ? lines : '';
+}
+
 /** Returns true if a text holds characters that `oneLine` removes, apart from white space. Pure. */
 export const holdsUnseen = (text: string) => text.search(UNSEEN) !== -1;

@@ -1,11 +1,17 @@
-import { HIDDEN } from './monitoring-additions.ts';
+/** Replaces values of headers and targets that look like secrets in answers. Sent back, it keeps the stored secret. */
+export const HIDDEN = '…';
 
-/** Names of headers, query parameters and variables that carry secrets. It also matches some others; hiding too much costs little. */
+/**
+ * Names of headers, query parameters and variables that carry secrets. It also matches some others; hiding too much costs little.
+ * Confluence's `spaceKey` is in the address of many a runbook. Source: Confluence REST API, "Content", parameter `spaceKey`.
+ */
 const SECRET_NAME =
-  /auth(?!or(?!i))|cookie|token|secret|passw|passphrase|credential|session|signature|key\]?$|(^|[-_.\s[])(sig|pass|pwd|pin|otp|jwt|hmac|code|pat|dsn|connection[-_]?string|(webhook|database|db|postgres|postgresql|mysql|redis|mongo|mongodb|amqp)[-_]?ur[il])\]?$/i;
+  /auth(?!or(?!i))|cookie|token|secret|passw|passphrase|credential|session|signature|(?<!space)key\]?$|(^|[-_.\s[])(sig|pass|pwd|pin|otp|jwt|hmac|code|pat|dsn|connection[-_]?string|(webhook|database|db|postgres|postgresql|mysql|redis|mongo|mongodb|amqp)[-_]?ur[il])\]?$/i;
 
 /** A name and a password before the host. */
 const USER_INFO = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*)@/i;
+
+const ADDRESS = /\b[a-z][a-z\d+.-]{0,30}:\/\/[^\s<>"']+/gi;
 
 /** `HIDDEN` as it looks after the target was parsed as a URL. */
 const HIDDEN_IN_URL = encodeURIComponent(HIDDEN);
@@ -21,6 +27,9 @@ export function maskedTarget(target: string): string {
   const [bare = ''] = target.replace(USER_INFO, `$1${HIDDEN}@`).split(/[?#]/, 1);
   return bare.length < target.length ? `${bare}?${HIDDEN}` : bare;
 }
+
+/** Hides the secrets of all addresses in a text. Pure. */
+export const maskedText = (text: string) => text.replace(ADDRESS, maskedTarget);
 
 /**
  * Replaces every secret value of a target; `name` is the parameter, or `user:password` for the part before the host.

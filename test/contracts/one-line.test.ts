@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { holdsUnseen, oneLine } from '../../src/contracts/one-line.ts';
+import { holdsUnseen, oneLine, visibleLines } from '../../src/contracts/one-line.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 import { long } from '../helpers/long.ts';
 
@@ -18,6 +18,15 @@ test.each([
   ['', ''],
 ])('%j becomes %j', (text, line) => {
   expect(oneLine(text)).toBe(line);
+});
+
+test.each([
+  [' 1. Look\r\n\t2. Restart\r3. Call\u20284. Rest ', '1. Look\n\t2. Restart\n3. Call\n4. Rest'],
+  ['a\n\n\n\n\u200b\n\nb', 'a\n\nb'],
+  ['a\u0000\u001b[31m\u202eb\n\u2066c', 'a[31mb\nc'],
+  ['\u200d\n\u2060\n', ''],
+])('%j keeps its lines as %j', (text, lines) => {
+  expect(visibleLines(text)).toBe(lines);
 });
 
 test('any text becomes one good line, and that stays as it is', () => {

@@ -1,5 +1,5 @@
-import { HIDDEN } from '../../contracts/monitoring-additions.ts';
 import { oneLine } from '../../contracts/one-line.ts';
+import { HIDDEN } from '../../contracts/secret-values.ts';
 import {
   createFacts,
   createLinks,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { HIDDEN } from '../../contracts/monitoring-additions.ts';
 import { oneLine } from '../../contracts/one-line.ts';
-import { isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
+import { HIDDEN, isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
 import { isMask } from '../shared/masked-links.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';

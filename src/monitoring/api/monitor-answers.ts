@@ -1,4 +1,9 @@
-import type { ManagedBy, Monitor, MonitorCreated } from '../../contracts/monitoring.ts';
+import {
+  type ManagedBy,
+  type Monitor,
+  type MonitorCreated,
+  shortRunbook,
+} from '../../contracts/monitoring.ts';
 import type { Incident, MonitorDetails } from '../../contracts/monitoring-additions.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
 import { shownTarget, withoutSecrets } from '../checks/secret-values.ts';
@@ -17,7 +22,7 @@ export function listedMonitor(
 ): Monitor & Pick<MonitorDetails, 'created_at'> {
   const { id, definition, createdAtMs, published: state, managedBy, channels } = monitor;
   const isJob = isHeartbeat(definition);
-  const { depends_on: dependsOn = [], tags = [] } = definition;
+  const { depends_on: dependsOn = [], tags = [], runbook } = definition;
   const endsMs = state.certificateEndsMs;
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
@@ -39,6 +44,7 @@ export function listedMonitor(
     stale: now.stale,
     depends_on: dependsOn.length > 0 ? dependsOn : undefined,
     tags: tags.length > 0 ? tags : undefined,
+    runbook: runbook ? shortRunbook(runbook) : undefined,
     managed_by: managedBy && shownManagedBy(managedBy),
     channels,
   };
@@ -57,6 +63,7 @@ export async function detailsOf(
   const listed = listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) });
   return {
     ...listed,
+    runbook: definition.runbook || undefined,
     config: { ...withoutSecrets(definition).config },
     maintenance,
     planned_maintenance:

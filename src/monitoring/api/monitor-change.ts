@@ -13,6 +13,7 @@ export function changedDefinition(
 ): MonitorDefinition {
   const dependsOn = change.depends_on ?? before.depends_on ?? [];
   const tags = change.tags ?? before.tags ?? [];
+  const runbook = change.runbook ?? before.runbook;
   const merged = {
     check_type: before.check_type,
     name: change.name ?? before.name,
@@ -20,6 +21,7 @@ export function changedDefinition(
     config: mergedConfig(types, before, change.config ?? {}),
     ...(dependsOn.length > 0 && { depends_on: dependsOn }),
     ...(tags.length > 0 && { tags }),
+    ...(runbook && { runbook }),
   };
   const result = types.schema.safeParse(merged, { error: plainWords });
   if (!result.success) throw validationError(result.error.issues, merged);

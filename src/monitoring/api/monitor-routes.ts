@@ -287,7 +287,7 @@ const changeSchema = detailedRoute({
   operationId: 'changeMonitor',
   summary: 'Change a monitor',
   description:
-    'Settings that you leave out stay as they are; `null` resets one to its default. Headers are one setting: all of them are replaced, and `…` keeps the stored value of a header, or of a secret in the target. If the target changes to another origin, send its secrets again: stored ones are not sent there. Changes take effect at once. `depends_on` and `tags` are replaced as a whole; `[]` removes all. A monitor that is removed is taken out of `depends_on`.',
+    'Settings that you leave out stay as they are; `null` resets one to its default. Headers are one setting: all of them are replaced, and `…` keeps the stored value of a header, or of a secret in the target. If the target changes to another origin, send its secrets again: stored ones are not sent there. Changes take effect at once. `depends_on` and `tags` are replaced as a whole; `[]` removes all. An empty `runbook` removes it. A monitor that is removed is taken out of `depends_on`.',
   body: MonitorChange,
   components: { MonitorChange },
   answers: {

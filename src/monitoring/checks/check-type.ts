@@ -14,6 +14,7 @@ export interface CheckedMonitor {
   config: z.output<z.ZodObject<typeof probeSettings>>;
   depends_on?: string[];
   tags?: string[];
+  runbook?: string;
 }
 
 export type MonitorDefinition = CheckedMonitor | HeartbeatMonitor;

@@ -1,5 +1,10 @@
-import { HIDDEN } from '../../contracts/monitoring-additions.ts';
-import { isHidden, isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
+import {
+  HIDDEN,
+  isHidden,
+  isSecretName,
+  mapSecrets,
+  maskedTarget,
+} from '../../contracts/secret-values.ts';
 import { invalidValue } from '../../http/errors.ts';
 import type { CheckedMonitor, MonitorDefinition } from './check-type.ts';
 import { hostPortOf } from './host-port.ts';

@@ -3,7 +3,7 @@ import { parseDelivery } from '../../../src/bot/intake/parse-delivery.ts';
 import { PayloadError } from '../../../src/bot/intake/read-payload.ts';
 import type { ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
 import type { IntakeKind } from '../../../src/contracts/intake-kinds.ts';
-import { HIDDEN } from '../../../src/contracts/monitoring-additions.ts';
+import { HIDDEN } from '../../../src/contracts/secret-values.ts';
 import { expectBounded } from '../../helpers/intake/expect-bounded.ts';
 import { payload } from '../../helpers/intake/payloads.ts';
 

@@ -7,7 +7,7 @@ import { Silencer, silenceFor } from '../../../src/bot/intake/silences.ts';
 import { systemClock } from '../../../src/bot/shared/clock.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createAlertmanagerClient } from '../../../src/clients/alertmanager.ts';
-import { HIDDEN } from '../../../src/contracts/monitoring-additions.ts';
+import { HIDDEN } from '../../../src/contracts/secret-values.ts';
 import { startFakeAlertmanager } from '../../fakes/alertmanager.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';

@@ -274,6 +274,7 @@ describe('names of secrets', () => {
 
   test.each([
     'page',
+    'spaceKey',
     'keyword',
     'author',
     'x-keyboard',

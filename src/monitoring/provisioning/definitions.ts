@@ -57,6 +57,7 @@ const FIELDS = {
   channels: '["slack:C0123"]',
   depends_on: '[database]',
   tags: '[shop, eu]',
+  runbook: 'https://wiki.example.com/shop',
   maintenance: '',
   id: '',
 } as const;
@@ -204,9 +205,9 @@ class DefinitionsReader {
   ): Promise<MonitorDefinition | undefined> {
     const { types } = this;
     const fields = (part.value ?? {}) as Record<string, unknown>;
-    const { name = key, target, check_type, config = {}, tags } = fields;
-    const hasTags = tags !== undefined && tags !== null;
-    const written = { name, target, check_type, config, ...(hasTags && { tags }) };
+    const { name = key, target, check_type, config = {}, tags, runbook } = fields;
+    const others = { ...(tags != null && { tags }), ...(runbook != null && { runbook }) };
+    const written = { name, target, check_type, config, ...others };
     const result = types.schema.safeParse(written, { error: plainWords });
     const settings = types.names.includes(String(check_type))
       ? types.settingsOf({ check_type: String(check_type) })

@@ -209,12 +209,14 @@ function fieldsOf({
   config,
   depends_on: parents = [],
   tags = [],
+  runbook = '',
 }: MonitorDefinition) {
   const fields = new Map<string, unknown>([
     ['name', name],
     ['target', target],
     ['depends_on', parents],
     ['tags', tags],
+    ['runbook', runbook],
   ]);
   for (const [key, value] of Object.entries<unknown>(config)) {
     if (key === 'headers') {

@@ -127,7 +127,14 @@ function fieldsOf(
     variable,
   }: { keys: ReadonlyMap<string, string>; types: CheckTypes; variable: (name: string) => string },
 ): Record<string, unknown> {
-  const { name, target, check_type: type, depends_on: parents = [], tags = [] } = definition;
+  const {
+    name,
+    target,
+    check_type: type,
+    depends_on: parents = [],
+    tags = [],
+    runbook,
+  } = definition;
   const isSending = 'headers' in definition.config;
   const shown = isSending
     ? withSecretsReplaced(target, (secret) => variable(secret))
@@ -142,6 +149,7 @@ function fieldsOf(
     ...(channels.length > 0 && { channels }),
     ...(parents.length > 0 && { depends_on: parents.map((parent) => keys.get(parent) ?? parent) }),
     ...(tags.length > 0 && { tags }),
+    ...(runbook && { runbook: escaped(runbook) }),
     ...(maintenance.length > 0 && { maintenance: textsEscaped(maintenance) }),
   };
 }

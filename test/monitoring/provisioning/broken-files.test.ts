@@ -138,6 +138,16 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     /tags: “my shop” isn't a valid tag.*such/,
   ],
   ['tags as a text', shop('    tags: ‹eu'), /tags: must be a list of tags, such as/],
+  [
+    'a runbook as a list',
+    shop('    runbook: ‹[look]'),
+    /runbook: must be an address or text, such/,
+  ],
+  [
+    'a runbook that is too long',
+    shop(`    runbook: ‹${'x'.repeat(4_097)}`),
+    /runbook: must have at most 4096 bytes/,
+  ],
   ['a dependency on itself', shop('    depends_on: [‹shop]'), /cannot depend on itself/],
   [
     'a window that ends before it starts',
@@ -221,6 +231,11 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
   [
     'a secret of which only a part would be hidden',
     'monitors:\n  shop:\n    target: ‹https://shop.example/?token=${PAIR_TOKEN}\n    check_type: HTTP',
+    /would be visible here/,
+  ],
+  [
+    'a secret in a runbook',
+    shop('    runbook: ‹https://ops:${SHOP_TOKEN}@wiki.example'),
     /would be visible here/,
   ],
   [

@@ -31,6 +31,9 @@ monitors:
     channels: ["slack:C0123", "slack:C0123"]
     depends_on: [eu/db, alert:prometheus/DiskFull]
     tags: [Shop, eu]
+    runbook: |
+      1. Look at the queue
+      2. Restart
     maintenance:
       - {cron: 0 3 * * 0, timezone: Europe/Berlin, duration_minutes: 30}
       - {weekly: [sat, mon], from: 02:00, timezone: Europe/Berlin, duration_minutes: 120, reason: updates}
@@ -60,6 +63,7 @@ monitors:
           name: 'The shop',
           target: 'https://shop.example/?token=swordfish',
           tags: ['eu', 'shop'],
+          runbook: '1. Look at the queue\n2. Restart',
         },
         config: {
           ...{ interval_seconds: 30, confirm_down: 1, confirm_up: 1, target_keyword: 'Cart ${x}' },

@@ -38,11 +38,11 @@ describe('a plan', () => {
   test('is empty where all is as declared, wherever it stands in the file', async () => {
     const text = fileOf(
       site('a', ', channels: ["slack:C1"], depends_on: [b], tags: [eu]'),
-      site('b', ', tags:'),
+      site('b', ', tags:, runbook:'),
     );
     const standing = await standingAfter(text);
     const plan = await planTo(
-      `# moved\n${fileOf(site('b', ', tags: []'), text.split('\n')[1] ?? '')}`,
+      `# moved\n${fileOf(site('b', ', tags: [], runbook: ""'), text.split('\n')[1] ?? '')}`,
       standing,
     );
     expect(plan).toMatchObject({ steps: [], unchanged: 2, question: undefined });
@@ -63,7 +63,7 @@ describe('a plan', () => {
         fileOf(
           site('a', ', name: "A", config: {headers: {Authorization: sesame, X-Shop: b}}'),
           site('c'),
-          site('b', ', channels: ["slack:C1"], tags: [Shop, eu]'),
+          site('b', ', channels: ["slack:C1"], tags: [Shop, eu], runbook: "1. Look\\n2. Call"'),
         ).replace('/a"', '/a?page=2"'),
         standing,
       ),
@@ -77,6 +77,7 @@ describe('a plan', () => {
       '+ c: create HTTP https://x.example/c',
       '~ b: change',
       '    tags: [] → ["eu","shop"]',
+      '    runbook: "" → "1. Look\\n2. Call"',
       '    channels: [] → ["slack:C1"]',
       '',
       '1 to create, 2 to change, 0 to take over, 0 to pause, 0 to remove, 0 unchanged',

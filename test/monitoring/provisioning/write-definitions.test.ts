@@ -13,6 +13,10 @@ monitors:
     channels: ["slack:C1"]
     depends_on: [db]
     tags: [shop, eu]
+    runbook: |
+      1. Look at $\${HOST}
+
+      2. "Restart": all
     maintenance: [{cron: 0 3 * * 0, timezone: Europe/Berlin, duration_minutes: 30}]
   db: {target: db.example, check_type: DNS}
   job: {target: backup, check_type: HEARTBEAT, config: {cron: 0 3 * * *}}

@@ -1,5 +1,6 @@
+import { runbookAddress, shortRunbook } from '../../contracts/monitoring.ts';
 import { mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
-import { type Card, linkOf } from './card.ts';
+import { type Card, type Fact, linkOf } from './card.ts';
 import { shortened } from './text-format.ts';
 
 /** Types of checks whose target people can open in a browser. */
@@ -11,6 +12,14 @@ const MAX_HOST_LENGTH = 60;
 /** The target without anything that looks like a secret. Pure. */
 export function shownTarget(target: string): string {
   return maskedTarget(target).replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
+}
+
+/** The runbook as a fact: its address without secrets, or the beginning of its text. Empty without a runbook. Pure. */
+export function runbookFacts(runbook: string | undefined): Fact[] {
+  if (!runbook) return [];
+  const address = runbookAddress(runbook);
+  const value = address === undefined ? shortRunbook(runbook) : shownTarget(address);
+  return [{ label: 'Runbook', value }];
 }
 
 /** A link to the target, without its secrets. Pure. */

@@ -28,7 +28,16 @@ import { monitorField, type ToolContext, writingTool } from './tool.ts';
 export const mayChange = mayManage('change monitors');
 
 // `send` may contain a login, and a proposal is stored and shown.
-const { name, target, type: _type, send: _send, interval, tags, ...settings } = NewMonitor.shape;
+const {
+  name,
+  target,
+  type: _type,
+  send: _send,
+  interval,
+  tags,
+  runbook,
+  ...settings
+} = NewMonitor.shape;
 
 export const changeMonitor = writingTool({
   name: 'change_monitor',
@@ -42,6 +51,9 @@ export const changeMonitor = writingTool({
     interval_seconds: interval,
     ...settings,
     tags: tags.describe('All its tags from now on, such as shop,eu; an empty text removes them'),
+    runbook: runbook.describe(
+      'All of its new runbook, an address or text; an empty text removes it',
+    ),
   }),
   draft: z.object({
     monitor: DraftMonitor,
@@ -131,6 +143,7 @@ export function planChange(monitor: MonitorSettings, inputs: SettingInputs): Pla
     ...(changed.includes('name') && { name: wanted.name }),
     ...(changed.includes('target') && { target: wanted.target }),
     ...(changed.includes('tags') && { tags: wanted.tags ?? [] }),
+    ...(changed.includes('runbook') && { runbook: wanted.runbook ?? '' }),
     ...(Object.keys(config).length > 0 && { config }),
   };
   return { before, after, body };

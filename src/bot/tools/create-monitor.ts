@@ -57,6 +57,7 @@ export const createMonitor = writingTool({
     check_type: CheckType,
     config: z.record(z.string(), z.unknown()),
     tags: z.array(z.string()).optional(),
+    runbook: z.string().optional(),
     /** A monitor that already checks the same. */
     twin: z.object({ id: z.string(), name: z.string() }).optional(),
     hints: z.array(z.string()),
@@ -65,7 +66,7 @@ export const createMonitor = writingTool({
     refuseSecrets(input.target);
     return await draftOf(monitorOf({ ...input, interval: interval_seconds }), context.monitoring);
   },
-  summary: ({ name, target, check_type, config, tags, twin, hints }) => ({
+  summary: ({ name, target, check_type, config, tags, runbook, twin, hints }) => ({
     title: twin
       ? `You already watch this (${titleOf(twin)}). Add anyway?`
       : `Watch ${titleOf({ name })}?`,
@@ -73,7 +74,7 @@ export const createMonitor = writingTool({
       titleOf({ name }) !== name && { label: 'Name', value: name },
       { label: 'Target', value: shownTarget(target) },
       { label: 'Kind', value: check_type },
-      ...settingFacts({ check_type, config, tags }),
+      ...settingFacts({ check_type, config, tags, runbook }),
       { label: 'Alerts', value: 'posted in this channel' },
       ...hints.map((value) => ({ label: 'Note', value })),
     ),
@@ -151,7 +152,7 @@ async function subscribe(
 
 function createdCard(
   created: MonitorCreated,
-  { config, tags }: Pick<MonitorCreateInput, 'config' | 'tags'>,
+  { config, tags, runbook }: Pick<MonitorCreateInput, 'config' | 'tags' | 'runbook'>,
   texts: readonly string[],
 ): Card {
   const { name, check_type, target, id, interval_seconds } = created;
@@ -163,7 +164,7 @@ function createdCard(
       factsPart(
         { label: 'Target', value: shownTarget(target) },
         { label: 'Kind', value: check_type },
-        ...settingFacts({ check_type, config: { ...times, ...config }, tags }),
+        ...settingFacts({ check_type, config: { ...times, ...config }, tags, runbook }),
         { label: 'Id', value: id },
       ),
       ...texts.map(textPart),

@@ -19,6 +19,8 @@ export const MonitorShown = z.object({
   as_of: z.string(),
   monitor: MonitorView,
   interval_seconds: z.number().optional(),
+  /** All of it, as people wrote it. */
+  runbook: z.string().optional(),
   settings: z.record(z.string(), z.unknown()).optional(),
   maintenance: z.array(z.unknown()).optional(),
   /** Current or next windows. */
@@ -35,7 +37,7 @@ export const getMonitor = tool({
   name: 'get_monitor',
   title: 'Show a monitor',
   description:
-    'Shows one monitor: status, since when and why, settings, ongoing incident, planned maintenance, last 10 checks.',
+    'Shows one monitor: status, since when and why, settings, runbook, ongoing incident, planned maintenance, last 10 checks.',
   input: z.object({ monitor: monitorField }),
   output: MonitorShown,
   what: ({ monitor }) => shortened(monitor, 60),
@@ -56,6 +58,7 @@ export const getMonitor = tool({
       as_of: isoTime(nowMs),
       monitor: monitorView(listed),
       interval_seconds: interval_seconds > 0 ? interval_seconds : undefined,
+      runbook: details?.runbook ?? listed.runbook,
       ...(details && detailsOf(details)),
       last_checks,
     };

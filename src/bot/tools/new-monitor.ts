@@ -7,6 +7,7 @@ import {
   IntervalSeconds,
   type MonitorCreateInput,
   probeSettings,
+  Runbook,
   TypedTags,
 } from '../../contracts/monitoring.ts';
 import type { MonitorDetails } from '../../contracts/monitoring-additions.ts';
@@ -61,13 +62,19 @@ export const NewMonitor = z.object({
     .optional()
     .describe('Seconds that a heartbeat may be late; default: 1 hour'),
   tags: TypedTags.optional().describe('Words that group monitors, such as shop,eu'),
+  runbook: Runbook.optional().describe(
+    'What to do about an outage: an address or text, such as https://wiki.example.com/shop',
+  ),
 });
 export type NewMonitor = z.output<typeof NewMonitor>;
 
 interface NewType {
   /** Inputs that only this type has; using one chooses the type. */
   inputs: ReadonlyArray<
-    Exclude<keyof NewMonitor, 'target' | 'name' | 'type' | 'interval' | 'timeout' | 'tags'>
+    Exclude<
+      keyof NewMonitor,
+      'target' | 'name' | 'type' | 'interval' | 'timeout' | 'tags' | 'runbook'
+    >
   >;
   /** Throws a `CommandError` for wrong or missing inputs. */
   monitor(input: NewMonitor): MonitorCreateInput;
@@ -159,11 +166,12 @@ export function monitorOf(input: NewMonitor): MonitorCreateInput {
   const monitor = TYPES[type].monitor(input);
   // A setting that is undefined must not hide a default.
   const config = Object.entries(monitor.config ?? {}).filter(([, value]) => value !== undefined);
-  const { tags } = input;
+  const { tags, runbook } = input;
   return {
     ...monitor,
     config: Object.fromEntries(config),
     ...(tags !== undefined && { tags }),
+    ...(runbook && { runbook }),
   } as MonitorCreateInput;
 }
 
@@ -296,6 +304,7 @@ export const SETTINGS: Record<SettingName, MonitorSetting> = {
   },
   starttls: { label: 'STARTTLS', key: 'starttls', none: 'none' },
   tags: { label: 'Tags', words: (tags) => String(tags).replaceAll(',', ', '), none: 'none' },
+  runbook: { label: 'Runbook', none: 'none' },
 };
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
@@ -310,12 +319,14 @@ export function settingNames(type: string): SettingName[] {
     ...(own ?? []),
     'tags',
     ...(own && type !== 'HEARTBEAT' ? (['timeout'] as const) : []),
+    'runbook',
   ];
 }
 
-export type MonitorSettings = Pick<MonitorDetails, 'name' | 'target' | 'check_type' | 'tags'> & {
-  config?: object;
-};
+export type MonitorSettings = Pick<
+  MonitorDetails,
+  'name' | 'target' | 'check_type' | 'tags' | 'runbook'
+> & { config?: object };
 
 /** The monitor's settings as inputs. `send` is never known. A TCP target begins with `tls://` if TLS is on. Pure. */
 export function settingsIn({
@@ -324,12 +335,14 @@ export function settingsIn({
   check_type,
   config = {},
   tags = [],
+  runbook,
 }: MonitorSettings): SettingValues {
   const known = new Map<string | undefined, unknown>(Object.entries(config));
   const values: SettingValues = {
     name,
     target: known.get('tls') === true ? `tls://${target}` : target,
     ...(tags.length > 0 && { tags: tags.join(',') }),
+    ...(runbook && { runbook }),
   };
   for (const one of settingNames(check_type)) {
     const value = known.get(keyOf(one, check_type));
@@ -346,6 +359,7 @@ export function settingFacts(monitor: {
   check_type: string;
   config: Readonly<Record<string, unknown>>;
   tags?: string[];
+  runbook?: string;
 }): Fact[] {
   const { check_type, config } = monitor;
   const values = settingsIn({ ...monitor, name: '', target: '' });

@@ -181,6 +181,12 @@ test.each<[string, object, Partial<typeof ADA>, string]>([
     {},
     'Target has 1020 characters, but a confirmation card shows only 900.',
   ],
+  [
+    'with a runbook that no card can show',
+    { target: 'https://example.com', runbook: 'x'.repeat(1_000) },
+    {},
+    'Runbook has 1000 characters, but a confirmation card shows only 900.',
+  ],
 ])('a change %s is not proposed, and the model learns why', async (_, input, more, why) => {
   const bot = await startTestBot({ settings: { mayAdd: 'managers' } });
   const person = { ...ADA, ...more };
@@ -279,15 +285,23 @@ test('the cards pause, silence, resume, change and remove a monitor', async () =
 
   const change = await propose(bot, [
     'change_monitor',
-    { monitor: 'shop', name: 'Shop EU', interval_seconds: 60, keyword: 'Basket', tags: 'eu,web' },
+    {
+      monitor: 'shop',
+      name: 'Shop EU',
+      interval_seconds: 60,
+      keyword: 'Basket',
+      tags: 'eu,web',
+      runbook: '1. Look\n2. Call',
+    },
   ]);
   expect(change.cards[0] && textOf(change.cards[0])).toMatch(
-    /Name: Shop → Shop EU\nEvery: 1 hour → 1 minute\nKeyword: Cart → Basket\nTags: none → eu, web/,
+    /Name: Shop → Shop EU\nEvery: 1 hour → 1 minute\nKeyword: Cart → Basket\nTags: none → eu, web\nRunbook: none → 1\. Look\n2\. Call/,
   );
   await press(bot, change.cards[0], 'Change');
   expect(await status()).toMatchObject({
     name: 'Shop EU',
     tags: ['eu', 'web'],
+    runbook: '1. Look\n2. Call',
     config: { interval_seconds: 60, target_keyword: 'Basket' },
   });
 

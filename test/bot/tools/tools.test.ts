@@ -150,6 +150,15 @@ test('list_monitors shows coming maintenance beside paused monitors, if the serv
   expect((await run('list_monitors', input)).planned_maintenance).toBeUndefined();
 });
 
+test('get_monitor shows all lines of a runbook', async () => {
+  const service = await startService();
+  const runbook = `1. Look\n2. ${'x'.repeat(1_000)}`;
+  await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1', runbook });
+  expect(await runnerOver(service)('get_monitor', { monitor: 'backup' })).toMatchObject({
+    runbook,
+  });
+});
+
 test('get_monitor works with a service of the bare contract', async () => {
   const { service, run } = await contractService();
   service.add({ name: 'Shop' });

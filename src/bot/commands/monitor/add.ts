@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { DurationRange } from '../../../contracts/duration.ts';
 import { type CheckType, HeartbeatConfig, probeSettings } from '../../../contracts/monitoring.ts';
-import { maskedTarget } from '../../../contracts/secret-values.ts';
+import { maskedTarget, maskedText } from '../../../contracts/secret-values.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { create, createMonitor, draftOf, mayAdd } from '../../tools/create-monitor.ts';
 import { titleOf } from '../../tools/known-monitor.ts';
@@ -95,8 +95,9 @@ export const monitorAdd = command({
 });
 
 /** `send` may be a login, and an address may have a password or a key. */
-export function hasSecretSetting({ target = '', send }: Record<string, unknown>): boolean {
-  return send !== undefined || maskedTarget(String(target)) !== target;
+export function hasSecretSetting({ target = '', send, runbook }: Record<string, unknown>): boolean {
+  const hasSecret = typeof runbook === 'string' && maskedText(runbook) !== runbook;
+  return hasSecret || send !== undefined || maskedTarget(String(target)) !== target;
 }
 
 /** Asks before it adds a monitor that exists already. */

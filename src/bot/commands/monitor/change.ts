@@ -53,6 +53,7 @@ export const monitorChange = command({
     '/monitor change Shop interval=5m',
     '/monitor change Shop name="Shop EU" keyword=Basket timeout=10s',
     '/monitor change Shop json=""',
+    '/monitor change Shop runbook=https://wiki.example.com/shop',
   ],
   joinsWords: true,
   refuses: new Map([
@@ -73,10 +74,12 @@ export const monitorChange = command({
       if (!isCarried({ command: 'form', values: { of: NAME, monitor: id } })) {
         throw new CommandError(`The id of ${titleOf(monitor)} is too long for a form.`);
       }
+      // It may be longer than a form's text.
+      const { runbook: _, ...values } = typedSettings(monitor);
       return {
         carried: { monitor: id },
-        inputs: settingNames(check_type),
-        values: typedSettings(monitor),
+        inputs: settingNames(check_type).filter((input) => input !== 'runbook'),
+        values,
         hints: { send: 'A new text to send over TCP. Leave it empty to keep the current one.' },
       };
     },

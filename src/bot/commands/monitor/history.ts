@@ -31,6 +31,8 @@ const SHORT_MS = 2 * 60_000;
 const MAX_INCIDENTS = 100;
 
 export interface ShownHistory {
+  /** All of it. */
+  runbook?: string;
   facts: Fact[];
   parts: CardPart[];
 }
@@ -67,6 +69,7 @@ export async function historyOf(
     ),
   ]);
   return {
+    runbook: details?.runbook,
     facts: [
       ...uptimeFacts(uptimes),
       ...responseFacts(results),

@@ -10,7 +10,7 @@ import {
 } from '../../shared/card.ts';
 import { toEveryone } from '../../shared/invocation.ts';
 import { checkWords, isPaused, NO_PING_YET } from '../../shared/status.ts';
-import { shownTarget } from '../../shared/target-link.ts';
+import { runbookFacts, shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
 import { findMonitor } from '../../tools/monitors.ts';
 import { resumeAction, WHILE_PAUSED } from '../../tools/pause-monitor.ts';
@@ -37,7 +37,9 @@ export const monitorShow = command({
   },
 });
 
-function monitorCard(monitor: Monitor, parents: string, { facts, parts }: ShownHistory): Card {
+function monitorCard(monitor: Monitor, parents: string, history: ShownHistory): Card {
+  const { facts, parts, runbook = monitor.runbook } = history;
+  const isShortened = runbook !== monitor.runbook;
   const help = pingHelp(monitor);
   const paused = isPaused(monitor);
   const { name, target, check_type, interval_seconds, id } = monitor;
@@ -61,9 +63,11 @@ function monitorCard(monitor: Monitor, parents: string, { facts, parts }: ShownH
         ...facts,
         fact('Depends on', parents),
         fact('Tags', monitor.tags?.join(', ')),
+        ...(isShortened ? [] : runbookFacts(runbook)),
         { label: 'Id', value: id },
       ),
       ...parts,
+      isShortened && textPart(`Runbook:\n${runbook}`),
       ...help.parts,
     ),
     actions: [

@@ -155,7 +155,7 @@ test('shows the settings and an example if no values are given', async () => {
     [
       'Change My shop',
       'Name the settings to change and their new values.',
-      'name: My shop\ntarget: tls://127.0.0.1:9\ninterval: 1m\nexpect: OK\nsend: not shown\ntags: not set\ntimeout: 30s',
+      'name: My shop\ntarget: tls://127.0.0.1:9\ninterval: 1m\nexpect: OK\nsend: not shown\ntags: not set\ntimeout: 30s\nrunbook: not set',
       '/monitor change My shop interval=5m\n',
     ].join('\n'),
   );

@@ -130,6 +130,8 @@ export const StatusDetails = z.object({
   heartbeat: z.object({ expected: z.string(), last_signal_at: Time.nullable() }).nullable(),
   /** Current and next maintenance, as sentences. */
   maintenance: z.array(z.string()),
+  /** For members only. `url` if it is an address. */
+  runbook: z.object({ text: z.string(), url: z.url().optional() }).optional(),
 });
 export type StatusDetails = z.infer<typeof StatusDetails>;
 

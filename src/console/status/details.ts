@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { windowEndMs, windowWords } from '../../bot/shared/maintenance-words.ts';
+import { shownTarget } from '../../bot/shared/target-link.ts';
 import { inWords, shortened } from '../../bot/shared/text-format.ts';
+import { runbookAddress } from '../../contracts/monitoring.ts';
 import type { Viewer } from '../login/guards.ts';
 import type {
   LatencyPoint,
@@ -36,6 +38,7 @@ export function detailsOf(
     maintenance: (shown?.maintenance ?? []).flatMap(
       (window) => windowSentence(window, facts.atMs, isPublic) ?? [],
     ),
+    runbook: isPublic ? undefined : shownRunbook(shown?.runbook),
   };
 }
 
@@ -113,6 +116,13 @@ function heartbeatOf(shown: NonNullable<MonitorFacts['shown']>): StatusDetails['
 const words = (seconds: number) => inWords(seconds * 1000);
 
 type ListedWindow = NonNullable<MonitorFacts['shown']>['maintenance'][number];
+
+function shownRunbook(runbook: string | undefined): StatusDetails['runbook'] {
+  if (!runbook) return undefined;
+  const address = runbookAddress(runbook);
+  if (address === undefined) return { text: runbook };
+  return { text: shownTarget(address), url: shownTarget(address) };
+}
 
 /** Describes a maintenance window; undefined once it is over. Its reason isn't public. */
 function windowSentence(

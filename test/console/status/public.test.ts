@@ -48,11 +48,13 @@ describe('a public status page', () => {
       'SECRETWINDOW',
       new URL(target.url).host,
       'SECRETJOB',
+      'SECRETRUNBOOK',
     ];
     const site = await service.create({
       name: 'Shop',
       check_type: 'HTTP',
       target: `${target.url}/SECRETPATH?key=SECRETQUERY`,
+      runbook: 'https://wiki.example/SECRETRUNBOOK',
       config: {
         confirm_down: 1,
         method: 'POST',
@@ -87,13 +89,13 @@ describe('a public status page', () => {
     expect(told['/status/feed.xml']).toContain('Shop is down');
     for (const [path, text] of Object.entries(told)) {
       for (const secret of secrets) expect(text, path).not.toContain(secret);
-      expect(text, path).not.toMatch(/127\.0\.0\.1|"target"|"status_reason"|"cause"/);
+      expect(text, path).not.toMatch(/127\.0\.0\.1|"target"|"status_reason"|"cause"|"runbook"/);
     }
     // Members see everything, also on a public page.
     const own = await get(`${url}/status/monitors/${site.id}`, {});
-    expect(StatusDetails.strict().parse(JSON.parse(own.text)).incidents[0]?.cause).toContain(
-      new URL(target.url).host,
-    );
+    const details = StatusDetails.strict().parse(JSON.parse(own.text));
+    expect(details.incidents[0]?.cause).toContain(new URL(target.url).host);
+    expect(details.runbook?.url).toBe('https://wiki.example/SECRETRUNBOOK');
     expect((await get(`${url}/status/feed.xml`, {})).text).toContain(new URL(target.url).host);
   });
 

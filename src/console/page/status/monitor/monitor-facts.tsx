@@ -13,7 +13,7 @@ const CERTIFICATE_WARNING_DAYS = 14;
 export function FactsPanel(props: { details: StatusDetails; monitor: StatusMonitor }) {
   const { details, monitor } = props;
   const nowMs = useNowMs(1_000);
-  const { interval_seconds, certificate_ends_at, heartbeat, maintenance } = details;
+  const { interval_seconds, certificate_ends_at, heartbeat, maintenance, runbook } = details;
   const { last_checked_at, status_changed_at, tags } = monitor;
   return (
     <section class="panel framed" aria-label="Facts">
@@ -50,6 +50,17 @@ export function FactsPanel(props: { details: StatusDetails; monitor: StatusMonit
             {sentence}
           </Fact>
         ))}
+        {runbook && (
+          <Fact label="Runbook" wide>
+            {runbook.url === undefined ? (
+              runbook.text
+            ) : (
+              <a href={runbook.url} target="_blank" rel="noopener noreferrer">
+                {runbook.text}
+              </a>
+            )}
+          </Fact>
+        )}
       </dl>
     </section>
   );

@@ -15,6 +15,7 @@ export interface FakeMonitor {
   status_changed_at?: string;
   channels?: string[];
   tags?: string[];
+  runbook?: string;
 }
 
 /** Faults; `empty-list` and `halved-list` have a matching count. */

@@ -26,7 +26,7 @@ import {
   textPart,
 } from '../shared/card.ts';
 import { isDown, isUp } from '../shared/status.ts';
-import { shownTarget, targetLink } from '../shared/target-link.ts';
+import { runbookFacts, shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inShort, inWords, shortened } from '../shared/text-format.ts';
 import {
   digestTitle,
@@ -93,7 +93,7 @@ function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage)
 }
 
 function incidentCard(incident: Incident, telling: CardView): Card {
-  const { target, checkType, reason, acknowledged, snoozed, reported } = incident;
+  const { target, checkType, reason, runbook, acknowledged, snoozed, reported } = incident;
   const link = reported ? reportedLink(reported) : targetLink(incident);
   const text = hasFlapped(incident) ? flappingText(incident) : undefined;
   const facts: Fact[] = [
@@ -105,6 +105,7 @@ function incidentCard(incident: Incident, telling: CardView): Card {
       ? flappingFacts(incident)
       : [...beginFacts(incident), ...endFacts(incident)]),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
+    ...runbookFacts(runbook),
     ...latencyFacts(incident),
     ...behindFacts(incident),
     ...(reported ? reportedFacts(reported) : [{ label: 'Kind', value: checkType }]),

@@ -282,6 +282,7 @@ export function newIncident(
     status: monitor.status,
     startedAtMs: statusChangedAtMs(monitor, around.nowMs) ?? around.nowMs,
     reason,
+    runbook: monitor.runbook,
     change,
   };
 }

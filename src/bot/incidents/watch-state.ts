@@ -172,6 +172,8 @@ const Incident = z.object({
   degraded: z.string().optional(),
   startedAtMs: z.number(),
   reason: z.string().optional(),
+  /** As listed when it began. */
+  runbook: z.string().optional(),
   /** Number of the change that began it, if the service counts changes. */
   change: z.int().optional(),
   endedAtMs: z.number().optional(),
@@ -432,6 +434,7 @@ export const HeldBack = z.object({
     status_changed_at: true,
     status_changes: true,
     status_reason: true,
+    runbook: true,
   }),
   heldAtMs: z.number(),
   /** The parents that are down by themselves. Absent while their checks are awaited. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Card, CardAction, CardPart } from '../../../src/bot/shared/card.ts';
+import { runbookFacts } from '../../../src/bot/shared/target-link.ts';
 import { renderMessage } from '../../../src/discord/render/render.ts';
 import { markdownWithTimes } from '../../../src/discord/render/text.ts';
 import { checkMessage } from '../../fakes/discord/limits.ts';
@@ -38,6 +39,13 @@ test('a card becomes an embed with its colour, facts as fields and a footer', ()
     fields: [{ name: 'Target', value: 'https://example.com', inline: true }],
     footer: { text: 'Askwatch' },
   });
+});
+
+test('a runbook is shown as text that mentions nobody and links nowhere', () => {
+  const facts = runbookFacts('<@1> @everyone **bold** [bank](https://evil.example)');
+  const { fields } = embedOf(card([{ kind: 'facts', facts }]));
+  expect(fields?.[0]?.value).toContain('bank');
+  expect(JSON.stringify(fields)).not.toMatch(/<@|@everyone|\[bank\]\(|[^\\]\*\*/);
 });
 
 test('a moment is shown in the reader’s time zone and as time gone by', () => {

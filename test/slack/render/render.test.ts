@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Card, CardAction, CardPart } from '../../../src/bot/shared/card.ts';
 import { decodeAction } from '../../../src/bot/shared/card.ts';
+import { runbookFacts } from '../../../src/bot/shared/target-link.ts';
 import {
   ANSWER_LIMIT,
   renderAnswer,
@@ -147,6 +148,14 @@ describe('a card', () => {
     const visible = HOSTILE.replace('\u202e', '').trim();
     expect(shownText(content).split(visible).length - 1).toBe(6);
     expect(content.text).toContain('&lt;!channel&gt; &lt;@U1&gt;');
+  });
+
+  test('shows a runbook as text that mentions nobody and links nowhere', () => {
+    const parts: CardPart[] = [{ kind: 'facts', facts: runbookFacts(HOSTILE) }];
+    const message = renderCard({ tone: 'bad', title: 'Shop is down', parts });
+    expect(shownText(message)).toContain('*bold*');
+    expect(calledBy(message)).toEqual([]);
+    expect(JSON.stringify(message.blocks)).not.toContain('"type":"link"');
   });
 
   test('begins with its tone, and shows moments in the reader’s own time', () => {

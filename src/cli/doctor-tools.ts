@@ -31,7 +31,7 @@ async function checkServer(
   server: ToolServerSettings,
   { settings, version }: { settings: Settings; version: string },
 ): Promise<Finding[]> {
-  const { name, tools: allowed, url } = server;
+  const { name, tools: allowed, investigate, url } = server;
   const check = `MCP server ${name}`;
   const client = createToolServer(server, { version });
   try {
@@ -42,6 +42,10 @@ async function checkServer(
     const states = allowed.map((tool) => stateOf(listed.get(tool), pins, tool));
     const named = (state: ReturnType<typeof stateOf>) =>
       allowed.filter((_, at) => states[at] === state);
+    const mayChange = (tool: string) => {
+      const entry = listed.get(tool);
+      return !server.writes && entry && 'description' in entry && !definitionIn(entry).isReadOnly;
+    };
     const good = `answers at ${client.address}; ${counted(entries.length, 'tool')}, ${named('on').length} of them on`;
     return [
       ok(check, good),
@@ -69,6 +73,11 @@ async function checkServer(
         check,
         named('changed'),
         'changed, so off until someone accepts the change with /askwatch tools',
+      ),
+      ...about(
+        check,
+        investigate.filter(mayChange),
+        'may change something, so investigations can’t use it; list the tools that do in `writes`',
       ),
     ];
   } catch (error) {

@@ -21,6 +21,8 @@ export interface ToolServerSettings extends ToolServerAddress {
   tools: readonly string[];
   /** Tools that a person must confirm. By default, all that aren't annotated as read-only. */
   writes: readonly string[] | undefined;
+  /** Tools that an investigation without a person may use. */
+  investigate: readonly string[];
   /** Channels that may use the tools; all by default. */
   channels: readonly Place[] | undefined;
 }
@@ -45,6 +47,7 @@ const Entry = z.strictObject({
   headers: texts('must be strings, such as {"Authorization": "Bearer ${TOKEN}"}').default({}),
   tools: names.default([]),
   writes: names.optional(),
+  investigate: names.default([]),
   channels: z
     .array(z.string('must be channels, such as ["slack:C0123"]'), 'must be a list of channels')
     .optional(),
@@ -158,6 +161,15 @@ function readEntry(
   for (const one of data.writes ?? []) {
     if (!data.tools.includes(one)) at('writes', `${one} must also be in \`tools\``);
   }
+  for (const one of data.investigate) {
+    if (!data.tools.includes(one)) at('investigate', `${one} must also be in \`tools\``);
+    if (data.writes?.includes(one)) {
+      at(
+        'investigate',
+        `${one} is in \`writes\`, and investigations only read; remove it from one`,
+      );
+    }
+  }
   const channels = data.channels?.flatMap((text) => {
     const place = parsePlace(text);
     if (place && known.some((platform) => platform.name === place.platform)) return [place];
@@ -171,6 +183,7 @@ function readEntry(
     headers: Object.fromEntries(headers),
     tools: [...new Set(data.tools)],
     writes: data.writes,
+    investigate: data.investigate,
     channels,
   };
 }

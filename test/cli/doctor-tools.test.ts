@@ -56,6 +56,17 @@ test('a server that answers is told with what of it is on, and what is amiss', a
   ]);
 });
 
+test('a tool that may change something is named if investigations should use it', async () => {
+  const server = await startToolServer({ tools: [LOOK, { name: 'deploy' }] });
+  const tools = ['look', 'deploy'];
+  const docs = { url: server.url, tools, investigate: tools };
+  expect(await examine({ docs })).toEqual([
+    expect.stringContaining('2 of them on'),
+    'warning MCP server docs: deploy: may change something, so investigations can’t use it; list the tools that do in `writes`.',
+  ]);
+  expect(await examine({ docs: { ...docs, writes: [] } })).toHaveLength(1);
+});
+
 test('a server that does not is a problem, with what to look at and without its token', async () => {
   const refusing = await startRawToolServer((_, response) => {
     response.writeHead(401).end();

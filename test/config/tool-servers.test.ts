@@ -38,6 +38,7 @@ test('are read with the variables of the environment', async () => {
       headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' },
       tools: ['search', 'create', 'search'],
       writes: ['create'],
+      investigate: ['search'],
       channels: ['slack:C0123', 'console:general'],
     },
     docs: { url: 'http://10.0.0.7:8080/mcp' },
@@ -50,6 +51,7 @@ test('are read with the variables of the environment', async () => {
       headers: { authorization: 'Bearer ghp_1234567' },
       tools: ['search', 'create'],
       writes: ['create'],
+      investigate: ['search'],
       channels: [
         { platform: 'slack', channel: 'C0123' },
         { platform: 'console', channel: 'general' },
@@ -61,6 +63,7 @@ test('are read with the variables of the environment', async () => {
       headers: {},
       tools: [],
       writes: undefined,
+      investigate: [],
       channels: undefined,
     },
   ]);
@@ -116,7 +119,7 @@ test.each<[string, unknown, string]>([
   [
     'a word that is not known',
     { url: 'https://a.example', tool: ['a'] },
-    'mcpServers.a: unknown field tool; remove it, or use one of type, url, headers, tools, writes, channels',
+    'mcpServers.a: unknown field tool; remove it, or use one of type, url, headers, tools, writes, investigate, channels',
   ],
   [
     'tools that are no list',
@@ -127,6 +130,21 @@ test.each<[string, unknown, string]>([
     'a write that is not among the tools',
     { url: 'https://a.example', tools: ['a'], writes: ['b'] },
     'mcpServers.a.writes: b must also be in `tools`',
+  ],
+  [
+    'a tool to investigate with that is not among the tools',
+    { url: 'https://a.example', tools: ['a'], investigate: ['b'] },
+    'mcpServers.a.investigate: b must also be in `tools`',
+  ],
+  [
+    'a tool to investigate with that changes something',
+    { url: 'https://a.example', tools: ['a'], writes: ['a'], investigate: ['a'] },
+    'mcpServers.a.investigate: a is in `writes`, and investigations only read; remove it from one',
+  ],
+  [
+    'tools to investigate with that are no list',
+    { url: 'https://a.example', tools: ['a'], investigate: true },
+    'mcpServers.a.investigate: must be a list of tool names, such as ["search"]',
   ],
   [
     'a channel of no platform',

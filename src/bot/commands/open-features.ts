@@ -69,8 +69,8 @@ export interface OpenFeature {
   keepCalls?(at: ThreadAt, answer: string, calls: readonly AnswerCall[]): Promise<void>;
   /** The document that a question about an incident asks for. */
   documentFor?(question: Question, at: ThreadAt, found: ThreadIncident): WantedDocument | undefined;
-  /** Further tools for a question in a place. */
-  toolsIn?(place: Place): Promise<ToolOffer>;
+  /** Further tools for a question in a place, or `byItself` for an investigation without a person: allowed ones that only read. */
+  toolsIn?(place: Place, options?: { byItself?: boolean }): Promise<ToolOffer>;
   /** A tool of its own that changes something. */
   writingTool?(name: string): WritingTool | undefined;
   /** Parts of the usage card. */

@@ -52,11 +52,11 @@ export function createOtherTools(options: {
       }
     },
     /** The tools for a question in a place. Never throws, and waits for no server. */
-    async offerIn(place: Place): Promise<ToolOffer> {
+    async offerIn(place: Place, options?: { byItself?: boolean }): Promise<ToolOffer> {
       const offer: ToolOffer = { tools: [], missing: [] };
       let left = MAX_OFFERED;
       for (const server of servers.filter((one) => one.isFor(place))) {
-        const { tools, missing } = await offerOf(server, log);
+        const { tools, missing } = await offerOf(server, log, options);
         const size = tools.reduce((sum, one) => sum + sizeOf(one), 0);
         if (size > left) {
           offer.missing.push(`no room for the tools from ${server.name}`);
@@ -107,9 +107,13 @@ async function keepFresh(
   }
 }
 
-async function offerOf(server: KnownServer, log: Logger): Promise<ToolOffer> {
+async function offerOf(
+  server: KnownServer,
+  log: Logger,
+  options?: { byItself?: boolean },
+): Promise<ToolOffer> {
   try {
-    return await server.offer();
+    return await server.offer(options);
   } catch (error) {
     log.error({ err: error, server: server.name }, "could not offer a server's tools");
     return { tools: [], missing: [`tools from ${server.name} could not be loaded`] };

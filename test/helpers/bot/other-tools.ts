@@ -19,6 +19,7 @@ export function otherServer(
   return {
     tools: [],
     writes: undefined,
+    investigate: [],
     channels: undefined,
     ...allowed,
     client: createToolServer({ name, url, headers }, { version: '1.2.3', limits }),

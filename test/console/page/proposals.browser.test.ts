@@ -16,9 +16,13 @@ import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 import { long } from '../../helpers/long.ts';
 
 /** A page whose reader was proposed to watch an address. */
-async function openProposed(line: string, options?: Parameters<typeof openPage>[1]) {
+async function openProposed(
+  line: string,
+  options?: Parameters<typeof openPage>[1],
+  more?: Parameters<typeof proposeMonitor>[1],
+) {
   const running = await startTestConsole();
-  proposeMonitor(running.provider);
+  proposeMonitor(running.provider, more);
   const opened = await openPage(running, options);
   await say(opened.page, line);
   await opened.page.getByText('Watch example.com?').first().waitFor();
@@ -65,6 +69,13 @@ inBrowser('what an answer proposes, in the browser', () => {
     await page.reload();
     await eventuallyEquals(() => titles(page), ['Now watching example.com']);
     expect(complaints).toEqual([]);
+  });
+
+  test('a proposal shows the lines of a runbook as they will be stored', async () => {
+    const runbook = '1. Look\n2. Call';
+    const { page } = await openProposed('/ask watch it', {}, { runbook });
+    const shown = thread(page).locator('dd', { hasText: '1. Look' });
+    expect(await shown.innerText()).toBe(runbook);
   });
 
   test.each(long ? LOOKS : LOOKS.slice(-1))(

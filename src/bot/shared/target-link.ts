@@ -14,11 +14,12 @@ export function shownTarget(target: string): string {
   return maskedTarget(target).replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
 }
 
-/** The runbook as a fact: its address without secrets, or the beginning of its text. Empty without a runbook. Pure. */
+/** The runbook as a fact: a link to its address without secrets, or the beginning of its text. Empty without a runbook. Pure. */
 export function runbookFacts(runbook: string | undefined): Fact[] {
   if (!runbook) return [];
   const address = runbookAddress(runbook);
-  const value = address === undefined ? shortRunbook(runbook) : shownTarget(address);
+  const shown = shownTarget(address ?? '');
+  const value = address === undefined ? shortRunbook(runbook) : { text: shown, url: shown };
   return [{ label: 'Runbook', value }];
 }
 

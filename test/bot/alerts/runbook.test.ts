@@ -54,9 +54,16 @@ test('an alert shows 200 characters of a text on one line, and no fact without a
   expect(textOf(cardOf())).not.toContain('Runbook');
 });
 
+test('an alert links to the address of a runbook', () => {
+  const facts = cardOf(ADDRESS).parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
+  const value = { text: ADDRESS, url: ADDRESS };
+  expect(facts).toContainEqual({ label: 'Runbook', value });
+});
+
 test('an alert shows the address of a runbook without its secrets', () => {
   const shown = textOf(cardOf('https://ops:hunter2@wiki.example/?token=abc'));
-  expect(shown).toMatch(/^Runbook: https:\/\/wiki\.example\/\?token=…$/m);
+  expect(shown).toMatch(/^Runbook: https:\/\/wiki\.example\/\?token=… /m);
+  expect(shown).not.toMatch(/hunter2|abc/);
 });
 
 test('a model learns all lines of a runbook, none of which can pass for another fact', async () => {

@@ -108,6 +108,8 @@ export const Monitor = z.object({
   status: z.string().min(1),
   interval_seconds: z.number().positive(),
   created_at: UtcTime.optional(),
+  /** Last change of what it checks or expects. Absent if there was none. */
+  settings_changed_at: UtcTime.optional(),
   status_changed_at: UtcTime.optional(),
   /** Number of changes of `status`, except between PENDING and UP; shows a poller that a monitor was down in between. */
   status_changes: z.int().nonnegative().optional(),

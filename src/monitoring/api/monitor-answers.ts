@@ -20,7 +20,8 @@ export function listedMonitor(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean },
 ): Monitor & Pick<MonitorDetails, 'created_at'> {
-  const { id, definition, createdAtMs, published: state, managedBy, channels } = monitor;
+  const { id, definition, createdAtMs, settingsChangedAtMs, published: state } = monitor;
+  const { managedBy, channels } = monitor;
   const isJob = isHeartbeat(definition);
   const { depends_on: dependsOn = [], tags = [], runbook } = definition;
   const endsMs = state.certificateEndsMs;
@@ -33,6 +34,7 @@ export function listedMonitor(
     status: state.status,
     interval_seconds: intervalSeconds(monitor),
     created_at: utc(createdAtMs),
+    settings_changed_at: settingsChangedAtMs === undefined ? undefined : utc(settingsChangedAtMs),
     status_changed_at: utc(state.sinceMs),
     status_changes: state.changes,
     status_reason: isBad ? state.problem?.reason : undefined,

@@ -329,9 +329,13 @@ export class Monitors {
       const { maintenance, managedBy, channels } = current;
       const wanted = change({ ...monitor, definition, maintenance, managedBy, channels });
       const newChannels = wanted.channels ?? channels ?? [];
+      const now = wanted.definition ?? definition;
+      const isCheckedAlike =
+        now.target === definition.target && isDeepStrictEqual(now.config, definition.config);
       return {
         ...rest,
-        ...this.#encryption.encrypt(wanted.definition ?? definition, id),
+        ...this.#encryption.encrypt(now, id),
+        ...(!isCheckedAlike && { settingsChangedAtMs: this.#options.wallMs() }),
         maintenance: wanted.maintenance ?? maintenance,
         managedBy: wanted.managedBy === undefined ? managedBy : (wanted.managedBy ?? undefined),
         channels: newChannels.length > 0 ? [...newChannels] : undefined,
@@ -499,7 +503,8 @@ export class Monitors {
 
   #adoptEdit(known: WatchedMonitor, changed: WatchedMonitor) {
     const { id } = known;
-    const { definition, maintenance, tokenHash, managedBy, channels } = changed;
+    const { definition, maintenance, settingsChangedAtMs, tokenHash, managedBy, channels } =
+      changed;
     if (known.tokenHash !== tokenHash) {
       if (known.tokenHash) this.#idsByTokenHash.delete(known.tokenHash);
       if (tokenHash) this.#idsByTokenHash.set(tokenHash, id);
@@ -511,7 +516,7 @@ export class Monitors {
     const isListedAlike =
       sameManagedBy(known.managedBy, managedBy) && isDeepStrictEqual(known.channels, channels);
     if (!isListedAlike) Object.assign(known, { managedBy, channels });
-    if (!isCheckedAlike) Object.assign(known, { definition, maintenance });
+    if (!isCheckedAlike) Object.assign(known, { definition, maintenance, settingsChangedAtMs });
     if (!isCheckedAlike || !isListedAlike) this.#changeLog.note(id);
     if (!isCheckedAlike) this.#listener?.edited(known);
   }

@@ -18,6 +18,8 @@ const storedMonitor = (types: CheckTypes) =>
     definition: types.schema,
     sealed: z.string().optional(),
     createdAtMs: z.int(),
+    /** Last change of its target or check settings. */
+    settingsChangedAtMs: z.int().optional(),
     /** HEARTBEAT only: the hash of its push token. */
     tokenHash: z.string().length(64).optional(),
     /** The create that made it, if that had an idempotency key. */

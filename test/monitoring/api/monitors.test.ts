@@ -514,3 +514,18 @@ test('a create with an Idempotency-Key has to be visible', async () => {
   }
   expect(await service.list()).toEqual([]);
 });
+
+test('the list says when what a monitor checks or expects was changed, and not when its name was', async () => {
+  const { patch, list } = await withMonitor({ ...site, tags: ['shop'] });
+  const changedAt = async () => (await list())[0]?.settings_changed_at;
+  await patch({ name: 'Store', tags: ['store'] });
+  expect(await changedAt()).toBeUndefined();
+  const beforeMs = Date.now();
+  await patch({ config: { confirm_down: 1 } });
+  const first = Date.parse((await changedAt()) ?? '');
+  expect(first).toBeGreaterThanOrEqual(beforeMs);
+  await patch({ config: { confirm_down: 1 } });
+  expect(Date.parse((await changedAt()) ?? '')).toBe(first);
+  await patch({ target: 'http://127.0.0.1:10/' });
+  expect(Date.parse((await changedAt()) ?? '')).toBeGreaterThanOrEqual(first);
+});

@@ -231,9 +231,10 @@ class SlackPlatform implements Slack {
     });
   }
 
-  async update(...[name, posted, card]: Parameters<Platform['update']>): Promise<void> {
+  async update(...[name, { message, thread }, card]: Parameters<Platform['update']>) {
+    const kind = thread === message ? 'alert' : 'below';
     await this.deliver(name, ({ messages }, channel) =>
-      messages.update(channel, posted.message, this.renderAlert(card), 'alert'),
+      messages.update(channel, message, this.renderAlert(card), kind),
     );
   }
 

@@ -1,13 +1,17 @@
-/** The purpose of an edit, most urgent first. `late` tidies up after an answer whose end was posted. */
-const KINDS = ['alert', 'end', 'first', 'more', 'late'] as const;
+/**
+ * The purpose of an edit, most urgent first. `below` changes a message below an alert, `late` tidies up after an answer whose
+ * end was posted.
+ */
+const KINDS = ['alert', 'end', 'first', 'more', 'below', 'late'] as const;
 
 export type EditKind = (typeof KINDS)[number];
 
 /** Edits of a workspace in a minute. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3. */
 const A_MINUTE = 50;
 
-/** Edits of a minute that only alerts may use. */
+/** Edits of a minute that only alerts may use, and more that messages below them leave to others. */
 const RESERVED = 1;
+const RESERVED_FROM_BELOW = 15;
 
 /** With more edits ahead, about twenty seconds, a new message is faster. */
 const MOST_AHEAD = 15;
@@ -33,6 +37,7 @@ export class EditPace {
     end: [],
     first: [],
     more: [],
+    below: [],
     late: [],
   };
   /** Starts of the last minute's edits, oldest first. */
@@ -150,7 +155,9 @@ export class EditPace {
   }
 
   private maxInWindow(kind: EditKind): number {
-    return Math.floor(A_MINUTE / this.slowness) - (kind === 'alert' ? 0 : RESERVED);
+    const all = Math.floor(A_MINUTE / this.slowness);
+    if (kind === 'below') return Math.max(1, all - RESERVED_FROM_BELOW);
+    return all - (kind === 'alert' ? 0 : RESERVED);
   }
 
   private countStart(kind: EditKind): void {

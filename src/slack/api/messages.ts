@@ -99,13 +99,13 @@ export class Messages {
   }
 
   /**
-   * Changes a message. For an alert it tries once; for a growing answer the caller has waited for its turn; the end of an answer
-   * waits, is repeated if Slack fails, and throws `LimitedError` once edits have run out.
+   * Changes a message. For an alert and below one it tries once; for a growing answer the caller has waited for its turn; the
+   * end of an answer waits, is repeated if Slack fails, and throws `LimitedError` once edits have run out.
    */
   async update(channel: string, ts: string, content: Content, edit: EditKind): Promise<void> {
     const run = () => this.client.chat.update({ channel, ts, ...content, ...UNTOUCHED });
     const call = { method: 'chat.update', channel, edit, run };
-    if (edit === 'alert') await this.queue.once(call);
+    if (edit === 'alert' || edit === 'below') await this.queue.once(call);
     else if (edit === 'first' || edit === 'more') await this.queue.tryNow(call);
     else await this.queue.patiently({ ...call, repeatable: true });
   }

@@ -32,6 +32,21 @@ describe('an alert', () => {
     expect(fake.unhandled).toEqual([]);
   });
 
+  test('has edits left in a minute in which a message below it takes all that it gets', async () => {
+    // No edit of the test leaves the minute.
+    const { fake, slack } = await makeSlack({ editMs: 60_000 });
+    const posted = await slack.post(post);
+    const below = await slack.post({ ...post, id: 'below', under: posted });
+    const changed = () => fake.calls.filter(({ method }) => method === 'chat.update').length;
+    const changeAll = async () => {
+      while (changed() < 50) await slack.update(CHANNEL, below, CARD);
+    };
+    expect((await deliveryError(changeAll())).message).toBe('Slack is rate limiting the bot.');
+    expect(changed()).toBe(35);
+    await slack.update(CHANNEL, posted, CARD);
+    expect(changed()).toBe(36);
+  });
+
   /** A message of an earlier process that is still under way, and another process that looks it up. */
   async function startLooking() {
     const { fake, slack } = await makeSlack();

@@ -143,7 +143,7 @@ function withoutDeliveries(alert: Alert, gone: GonePlaces, returning: readonly s
 
 /** True for an alert of one place, if that is gone. */
 function isOnlyFor(alert: Alert, gone: GonePlaces): boolean {
-  if (alert.kind === 'group' || alert.kind === 'report') return gone.has(alert.place);
+  if ('place' in alert) return gone.has(alert.place);
   return (
     alert.kind === 'incident' && alert.reported !== undefined && gone.has(alert.reported.place)
   );

@@ -43,7 +43,7 @@ import {
 } from './alert-titles.ts';
 import { isReported, wordsOf } from './alert-words.ts';
 
-interface CardView extends TitleView {
+interface CardView extends TitleView, Pick<Delivery, 'likely'> {
   /** The incident of a group with one member. The card shows all its facts. */
   incident?: Incident;
 }
@@ -53,6 +53,7 @@ export function alertCard(alert: Alert, telling: CardView): Card {
     return textCard(alert.endedAtMs === undefined ? 'warning' : 'good', alert.title, alert.text);
   }
   if (alert.kind === 'report') return alert.card;
+  if (alert.kind === 'investigation') return { ...alert.card, actions: alert.actions };
   if (alert.kind === 'monitoring-outage') return monitoringOutageCard(alert);
   return alert.kind === 'group' ? groupCard(alert, telling) : incidentCard(alert, telling);
 }
@@ -105,6 +106,7 @@ function incidentCard(incident: Incident, telling: CardView): Card {
       ? flappingFacts(incident)
       : [...beginFacts(incident), ...endFacts(incident)]),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
+    ...likelyFacts(telling),
     ...runbookFacts(runbook),
     ...latencyFacts(incident),
     ...behindFacts(incident),
@@ -226,6 +228,9 @@ function behindFacts(incident: Incident): Fact[] {
   return [{ label: isOver ? 'Dependents affected' : 'Dependents down', value: names }];
 }
 
+const likelyFacts = ({ likely }: CardView): Fact[] =>
+  likely ? [{ label: likely.label, value: `${likely.cause} (see thread)` }] : [];
+
 function earlierFacts(earlier: Delivery['earlier'], incident: Incident): Fact[] {
   if (!earlier) return [];
   const { label } = wordsOf(incident);
@@ -301,7 +306,13 @@ function memberParts(group: Group, telling: CardView): CardPart[] {
   return [
     {
       kind: 'facts',
-      facts: [...named, ...snoozeFacts(members), ...silenceFacts(members), ...noteFacts(group)],
+      facts: [
+        ...likelyFacts(telling),
+        ...named,
+        ...snoozeFacts(members),
+        ...silenceFacts(members),
+        ...noteFacts(group),
+      ],
     },
     ...(more > 0
       ? [

@@ -1,3 +1,4 @@
+import { isTimed } from '../incidents/incidents.ts';
 import {
   type Alert,
   type GroupMember,
@@ -12,7 +13,7 @@ const MAX_MONITORS = 20;
 
 /** The alert for programs. `undefined` for notices and reports, which have no end. Pure. */
 export function alertData(alert: Alert, alerts: readonly Alert[] = []): AlertData | undefined {
-  if (alert.kind === 'notice' || alert.kind === 'report') return undefined;
+  if (!isTimed(alert)) return undefined;
   const { openedAtMs, version, endedAtMs } = alert;
   const all = alert.kind === 'group' ? alert.members : alert.kind === 'incident' ? [alert] : [];
   const open = all.filter((one) => one.endedAtMs === undefined);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Lease } from '../../store/store.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
@@ -194,7 +195,8 @@ class DeliverySender {
     const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
     // A longer wait was set before the clock was set back.
     if (waitMs > 0 && waitMs <= MAX_WAIT_MS) {
-      if (!fallback) await clock.pause(waitMs, signal);
+      // An alert that comes in the meantime doesn't wait for an investigation.
+      if (!fallback && work.alert.kind !== 'investigation') await clock.pause(waitMs, signal);
       else {
         // 0 from the time on at which only news are to be sent there.
         const dueInMs = fallbackInMs(this.#current(), place, clock.nowMs()) || waitMs;
@@ -275,7 +277,8 @@ class DeliverySender {
     let posted: Awaited<ReturnType<Messenger['post']>>;
     try {
       const card = this.#cardOf(alert, { ...delivery, mention }, first);
-      posted = await platform.post({ channel, card, id: postId, attempted, landsInMs });
+      const under = alert.kind === 'investigation' ? alert.under : undefined;
+      posted = await platform.post({ channel, card, id: postId, attempted, landsInMs, under });
     } catch (error) {
       const asBefore = (now: Delivery) => ({ ...now, attempted });
       return await this.#storeFailure({ place, postId, request: 'new' }, error, asBefore);
@@ -321,7 +324,8 @@ class DeliverySender {
     }
     await this.#storeSuccess({ place, postId, request: 'change' }, (now, nowAlert) => ({
       ...afterDelivery(now, { shown: alert, now: nowAlert }, this.#options.clock.nowMs()),
-      deliveredVersion: alert.version,
+      // An investigation may have ended in the meantime.
+      deliveredVersion: isDeepStrictEqual(now.likely, delivery.likely) ? alert.version : 0,
     }));
   }
 
@@ -492,7 +496,9 @@ class DeliverySender {
   /** Adds a notice in another alert channel, if there is one, that this message doesn't reach its channel. */
   #withNoticeElsewhere(watching: Watching, postId: string, why: string): Watching {
     const { alert, delivery } = findWork(watching, postId) ?? {};
-    if (!alert || !delivery || alert.kind === 'notice') return watching;
+    if (!alert || !delivery || alert.kind === 'notice' || alert.kind === 'investigation') {
+      return watching;
+    }
     const { alertPlaces, clock } = this.#options;
     const { place } = delivery;
     const elsewhere = alertPlaces

@@ -25,7 +25,8 @@ export interface DeliveryWork {
 /**
  * The oldest alert that a place can receive now. In quiet hours only steps without a notification count. A message that
  * still shows an outage that is over comes first: it may be younger than a group that would report the same monitor as
- * DOWN again. In a closed place, requests of the kind that it refused last come last. Pure.
+ * DOWN again. In a closed place, requests of the kind that it refused last come last. Investigations wait for everything
+ * else. Pure.
  */
 export function nextFor(
   watching: Watching | undefined,
@@ -40,7 +41,8 @@ export function nextFor(
     freeAtMs(alert, one, { nowMs, quietUntilMs, closed }) <= nowMs;
   const rankOf = (alert: Alert, delivery: Delivery) =>
     (showsWhatIsOver(alert, delivery) ? 1 : 0) +
-    (closed && requestOf(alert, delivery) !== refusedLast(closed) ? 2 : 0);
+    (closed && requestOf(alert, delivery) !== refusedLast(closed) ? 2 : 0) -
+    (alert.kind === 'investigation' ? 4 : 0);
   let first: (DeliveryWork & { rank: number }) | undefined;
   for (const alert of watching?.alerts ?? []) {
     const delivery = alert.deliveries.find((one) => isDue(alert, one));

@@ -1,6 +1,13 @@
 import { closedAt } from './closed-places.ts';
 import { withGroups } from './groups.ts';
-import { type AlertContext, heldUntil, isDelivered, isOpen, newDelivery } from './incidents.ts';
+import {
+  type AlertContext,
+  heldUntil,
+  isDelivered,
+  isOpen,
+  isTimed,
+  newDelivery,
+} from './incidents.ts';
 import { type Alert, incidentsIn, type Watching } from './watch-state.ts';
 
 /** A place that can't be reached for so long has its alerts sent to its fallback, too. */
@@ -72,7 +79,7 @@ function newIn(alerts: readonly Alert[], place: string, nowMs: number): Set<stri
   );
   const ids = alerts.flatMap((alert) => {
     const waiting = waitingIn(alert, place).find((one) => heldUntil(one, nowMs) <= nowMs);
-    if (!waiting || alert.kind === 'notice' || alert.kind === 'report') return [];
+    if (!waiting || !isTimed(alert)) return [];
     const { posted, postedAtMs = 0 } = waiting;
     if (alert.kind !== 'group') return posted ? [] : [alert.id];
     const all = alert.members.map(({ incidentId }) => incidentId);

@@ -279,6 +279,7 @@ export function newIncident(
     name: monitor.name,
     target: monitor.target,
     checkType: monitor.check_type,
+    tags: monitor.tags,
     status: monitor.status,
     startedAtMs: statusChangedAtMs(monitor, around.nowMs) ?? around.nowMs,
     reason,
@@ -328,13 +329,17 @@ function isUnattended(alert: Alert): boolean {
 export function prune(alerts: Alert[], nowMs: number): { alerts: Alert[]; dropped: number } {
   const isOver = (alert: Alert) =>
     alert.kind === 'notice' ||
-    (alert.kind !== 'report' && alert.endedAtMs !== undefined && !mayFlapOn(alert, nowMs));
+    (isTimed(alert) && alert.endedAtMs !== undefined && !mayFlapOn(alert, nowMs));
   const isSettled = (alert: Alert) =>
     alert.deliveries.every((delivery) => isDelivered(alert, delivery));
   const over = alerts.filter(isOver);
   const settled = over.filter(isSettled).slice(0, -KEEP_SETTLED);
   const unsettled = over.filter((alert) => !isSettled(alert)).slice(0, -MAX_UNSETTLED);
-  const out = new Set([...settled, ...unsettled]);
+  const out = new Set<Alert>([...settled, ...unsettled]);
+  const ids = new Set(alerts.filter((alert) => !out.has(alert)).map(({ id }) => id));
+  for (const alert of alerts) {
+    if (alert.kind === 'investigation' && !ids.has(alert.of)) out.add(alert);
+  }
   return out.size === 0
     ? { alerts, dropped: 0 }
     : { alerts: alerts.filter((alert) => !out.has(alert)), dropped: unsettled.length };
@@ -350,8 +355,13 @@ export const SNOOZE_MS = 3_600_000;
 export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
   heldUntilMs - nowMs <= SNOOZE_MS ? heldUntilMs : 0;
 
-export const goesOn = (alert: Alert) =>
-  alert.kind !== 'notice' && alert.kind !== 'report' && alert.endedAtMs === undefined;
+export const goesOn = (alert: Alert) => isTimed(alert) && alert.endedAtMs === undefined;
+
+/** Everything else has no end. */
+export const isTimed = (
+  alert: Alert,
+): alert is Extract<Alert, { kind: 'incident' | 'group' | 'monitoring-outage' }> =>
+  alert.kind === 'incident' || alert.kind === 'group' || alert.kind === 'monitoring-outage';
 
 export const isUndelivered = ({ posted, dead }: Delivery) =>
   posted === undefined && dead === undefined;

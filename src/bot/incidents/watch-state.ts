@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { Monitor } from '../../contracts/monitoring.ts';
-import { StoredCard } from '../shared/stored-card.ts';
+import { StoredAction, StoredCard } from '../shared/stored-card.ts';
 
 /** A monitor, as listed by the last poll. */
 export const KnownMonitor = z.object({
@@ -43,6 +43,8 @@ const Delivery = z.object({
   mention: z.string().optional(),
   /** Address of the original message, for an escalation. */
   link: z.string().optional(),
+  /** Likely cause in this channel's investigation, with how sure it is in front. */
+  likely: z.object({ label: z.string(), cause: z.string() }).optional(),
   /** Version of the alert that the message shows. 0 if unknown. */
   deliveredVersion: z.int().nonnegative(),
   /** A line about the end is posted or due. */
@@ -167,6 +169,8 @@ const Incident = z.object({
   name: z.string(),
   target: z.string(),
   checkType: z.string(),
+  /** As they were when it began. */
+  tags: z.array(z.string()).optional(),
   status: z.string(),
   /** The status it began with, such as DEGRADED, if it isn't an outage. */
   degraded: z.string().optional(),
@@ -316,12 +320,36 @@ const Report = z.object({
 });
 export type Report = z.infer<typeof Report>;
 
+/**
+ * The investigation of an alert in one channel: one message in the thread of the alert's message. Opened as running, by
+ * time or by a person. running → done (with a result, or the reason why there is none) | off (a person stopped it). A
+ * person who asks for it again makes it run again, in the same message. Removed with its alert.
+ */
+const Investigation = z.object({
+  kind: z.literal('investigation'),
+  ...alertFields,
+  place: z.string(),
+  /** Id of the alert. */
+  of: z.string(),
+  /** The alert's message in this channel. */
+  under: z.object({ message: z.string(), thread: z.string() }),
+  /** The monitors and reported alerts that were in trouble. */
+  monitorIds: z.array(z.string()),
+  state: z.enum(['running', 'done', 'off']),
+  /** Start of the last run. */
+  startedAtMs: z.number(),
+  card: StoredCard,
+  actions: z.array(StoredAction),
+});
+export type Investigation = z.infer<typeof Investigation>;
+
 export const Alert = z.discriminatedUnion('kind', [
   Incident,
   Notice,
   MonitoringOutage,
   Group,
   Report,
+  Investigation,
 ]);
 export type Alert = z.infer<typeof Alert>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Card, TONES } from './card.ts';
+import { type Card, type CardAction, TONES } from './card.ts';
 
 const Fact = z.object({
   label: z.string(),
@@ -49,4 +49,11 @@ export const StoredCard: z.ZodType<Pick<Card, 'tone' | 'title' | 'parts' | 'foot
     ]),
   ),
   footer: z.string().optional(),
+});
+
+export const StoredAction: z.ZodType<CardAction> = z.object({
+  label: z.string(),
+  style: z.enum(['primary', 'danger']).optional(),
+  command: z.string(),
+  values: z.record(z.string(), z.string()),
 });

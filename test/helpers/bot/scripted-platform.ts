@@ -7,6 +7,8 @@ export interface ShownMessage {
   channel: string;
   card: Card;
   titles: string[];
+  /** The message in whose thread it is. */
+  under?: string;
   /** The lines under it, by their ids. */
   lines: Map<string, string>;
 }
@@ -64,14 +66,19 @@ export function createScriptedPlatform(name: string): ScriptedPlatform {
     },
     async start() {},
     async stop() {},
-    async post({ channel, card, id, attempted }) {
+    async post({ channel, card, id, attempted, under }) {
       const call: PlatformCall = { kind: 'post', channel, card, id, attempted };
       refuse(call);
       const known = messages.find((message) => message.id === id);
       if (known && !attempted) throw new Error(`The bot posts ${id} twice and does not say so.`);
-      if (!known) messages.push({ id, channel, card, titles: [card.title], lines: new Map() });
+      const shown = { id, channel, card, titles: [card.title], under: under?.message };
+      if (!known) messages.push({ ...shown, lines: new Map() });
       lose(call);
-      return { message: id, thread: id, goesOn: (known?.card ?? card).goesOn ?? false };
+      return {
+        message: id,
+        thread: under?.thread ?? id,
+        goesOn: (known?.card ?? card).goesOn ?? false,
+      };
     },
     async update(channel, { message: id }, card) {
       const call: PlatformCall = { kind: 'update', channel, card, id, attempted: true };

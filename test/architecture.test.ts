@@ -91,6 +91,7 @@ const SUBROOMS: Record<string, string[]> = {
     // Features, which know nothing of one another.
     'feedback',
     'intake',
+    'investigations',
     'postmortem',
     'reports',
     'tool-servers',

@@ -24,6 +24,7 @@ const FEATURES: Record<string, string[]> = {
     'app/features/intake-routes.ts',
     'app/features/account-intakes.ts',
   ],
+  investigations: ['bot/investigations'],
   mcp: ['mcp', 'app/features/mcp.ts'],
   postmortem: ['bot/postmortem'],
   provisioning: [

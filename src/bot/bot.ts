@@ -9,7 +9,12 @@ import { Ask } from './ask/ask.ts';
 import { createBudgets } from './ask/budgets.ts';
 import { createCatalog } from './ask/catalog.ts';
 import { createChannelDefaults } from './ask/channel-defaults.ts';
-import { type Conversations, conversationKey, createConversations } from './ask/conversations.ts';
+import {
+  type Conversations,
+  conversationKey,
+  createConversations,
+  type Question,
+} from './ask/conversations.ts';
 import { PeopleReader } from './ask/people-messages.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
 import { ToolCalls } from './ask/tool-calls.ts';
@@ -27,7 +32,7 @@ import {
 } from './commands/dispatch.ts';
 import { openFeatures, type SharedParts } from './commands/feature.ts';
 import { isIncidentQuestion } from './commands/incident-actions.ts';
-import type { BotCore, OpenFeatures } from './commands/open-features.ts';
+import type { BotCore, BotParts, OpenFeatures } from './commands/open-features.ts';
 import { createKnown, createSuggest } from './commands/suggest.ts';
 import { actions, features as allFeatures, commands, forms } from './features.ts';
 import { createPdfReader } from './files/pdf.ts';
@@ -44,6 +49,7 @@ import {
 import type { WatchState } from './incidents/watch-state.ts';
 import type { OpenBot, Platform } from './platform.ts';
 import { indexNames, type NameIndex } from './rules/rules.ts';
+import { compact } from './shared/card.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
 import type { PlatformTraits } from './shared/platform-traits.ts';
@@ -53,7 +59,7 @@ import type { BotSettings } from './shared/settings.ts';
 import { FileError } from './shared/shared-file.ts';
 import { withSharedList } from './tools/monitors.ts';
 import { createProposals, type Proposals } from './tools/proposals.ts';
-import { toolsFor } from './tools/registry.ts';
+import { toolsByItself, toolsFor } from './tools/registry.ts';
 import { reportsTo } from './tools/reported-alerts.ts';
 import { createUsageLog, type UsageLog } from './usage/usage-log.ts';
 import { openLastPoll } from './watch/last-poll.ts';
@@ -117,7 +123,8 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
   const proposals = createProposals(store);
   const started: StartedPlatforms = { all: [] };
   const pdfs = createPdfReader({ program: options.pdfProgram, log });
-  const ask = createAsk(core, { features, incidents, threads, proposals, started, pdfs });
+  const parts = createBotParts(core, { features, incidents, threads });
+  const ask = createAsk(core, { features, incidents, threads, proposals, started, pdfs, parts });
   const webhooks = createWebhooks(core, () => platformOf(started, WEBHOOK));
   const services: Services = {
     ...core,
@@ -190,7 +197,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
       sender.start(running);
       poller.start();
       unfinished.start(running);
-      for (const one of features.all) one.start?.();
+      for (const one of features.all) one.start?.(parts);
       tidying.start();
     },
     async stop() {
@@ -272,6 +279,7 @@ function createAsk(
     proposals: Proposals;
     started: StartedPlatforms;
     pdfs: ReturnType<typeof createPdfReader>;
+    parts: BotParts;
   },
 ): Ask {
   const { monitoring, conversations, channels, log } = core;
@@ -298,9 +306,7 @@ function createAsk(
       readPdf: pdfs.read,
       log,
     }),
-    async keepCalls(at, answer, calls) {
-      for (const one of features.all) await one.keepCalls?.(at, answer, calls);
-    },
+    keepCalls: parts.parts.keepCalls,
     buttonsUnder: (answer, shown) =>
       features.all.flatMap((one) => one.buttonsUnder?.(answer, shown) ?? []),
     async contextOf(place, thread, signal) {
@@ -316,9 +322,11 @@ function createAsk(
       const at = { place: placeKey(place), thread };
       return features.first((one) => one.documentFor?.(question, at, found));
     },
-    withoutModel({ question, place }, thread) {
+    async withoutModel({ question, place }, thread, signal) {
       const found = isIncidentQuestion(question) ? threads.incidentAt(place, thread) : undefined;
-      return found && incidentSummary(found);
+      if (!found) return undefined;
+      const facts = await features.first((one) => one.factsAbout?.(found, place, signal));
+      return compact(incidentSummary(found), facts).join('\n\n');
     },
     toolsFor: (question, thread) => createToolCalls(question, thread, { core, ...parts }),
     monitorNames: createKnownNames(monitoring, log),
@@ -331,6 +339,28 @@ function createAsk(
       return (found?.all ?? []).map(({ monitorId }) => monitorId);
     },
   });
+}
+
+function createBotParts(
+  core: Omit<BotCore, 'onChange'>,
+  parts: { features: OpenFeatures; incidents: Incidents; threads: Threads },
+): BotParts {
+  const { features } = parts;
+  return {
+    toolsByItself({ place, thread, id, person }) {
+      const handling = { answer: id, putOff: async () => {} };
+      return createToolCalls({ place, person, handling }, thread, {
+        core,
+        ...parts,
+        byItself: true,
+      });
+    },
+    buttonsUnder: (answer) =>
+      features.all.flatMap((one) => one.buttonsUnder?.(answer, { isPrivate: false }) ?? []),
+    async keepCalls(at, answer, calls) {
+      for (const one of features.all) await one.keepCalls?.(at, answer, calls);
+    },
+  };
 }
 
 /** Names of monitors, to find them in questions. */
@@ -349,22 +379,26 @@ function createKnownNames(monitoring: MonitoringClient, log: Logger): () => Prom
 
 /** The tools of one question. */
 async function createToolCalls(
-  { place, person, handling }: Parameters<Ask['answer']>[0],
+  { place, person, handling }: Pick<Question, 'place' | 'person' | 'handling'>,
   thread: string | undefined,
   parts: {
     core: Omit<BotCore, 'onChange'>;
     features: OpenFeatures;
     incidents: Incidents;
     threads: Threads;
+    byItself?: boolean;
   },
 ): Promise<ToolCalls> {
-  const { core, features, incidents, threads } = parts;
+  const { core, features, incidents, threads, byItself = false } = parts;
   const { channels, usageLog, settings, log } = core;
   const monitoring = withSharedList(core.monitoring);
-  const offers = await Promise.all(features.all.map((one) => one.toolsIn?.(place)));
+  const offers = await Promise.all(features.all.map((one) => one.toolsIn?.(place, { byItself })));
   const offered = offers.filter((one) => one !== undefined);
   return new ToolCalls({
-    tools: [...toolsFor({ hasPlace: true }), ...offered.flatMap(({ tools }) => tools)],
+    tools: [
+      ...(byItself ? toolsByItself : toolsFor({ hasPlace: true })),
+      ...offered.flatMap(({ tools }) => tools),
+    ],
     missing: offered.flatMap(({ missing }) => missing),
     contextOf: (signal) => ({
       monitoring,

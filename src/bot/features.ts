@@ -3,12 +3,20 @@ import { actions as coreActions, commands as coreCommands } from './commands/com
 import { type Feature, withFeatures } from './commands/feature.ts';
 import { feedback } from './feedback/feature.ts';
 import { intake } from './intake/feature.ts';
+import { investigations } from './investigations/feature.ts';
 import { postmortem } from './postmortem/feature.ts';
 import { reports } from './reports/feature.ts';
 import { toolServers } from './tool-servers/feature.ts';
 
 /** A feature is its folder and its line here. */
-export const features: readonly Feature[] = [feedback, intake, postmortem, reports, toolServers];
+export const features: readonly Feature[] = [
+  feedback,
+  intake,
+  investigations,
+  postmortem,
+  reports,
+  toolServers,
+];
 
 /** All commands, in the order in which help shows them. */
 export const commands = withFeatures(coreCommands, features);

@@ -46,6 +46,8 @@ export const TYPED: Row[] = [
   row('monitor report', 'place', { switch: 'on' }),
   row('monitor escalate', 'nothing'),
   row('monitor escalate', 'place', { after: 'off' }),
+  row('monitor investigate', 'nothing'),
+  row('monitor investigate', 'place', { switch: 'on' }),
   row('monitor depends', 'nothing', { monitor: 'mon_1' }),
   row('monitor depends', 'shared', { monitor: 'mon_1', on: 'nothing' }),
   row('monitor pause', 'shared', { monitor: 'mon_1' }),
@@ -64,6 +66,9 @@ export const TYPED: Row[] = [
 export const PRESSED: Row[] = [
   ...['acknowledge', 'snooze', 'unsnooze', 'close', 'check', 'why', 'summary'].map((verb) =>
     row(`incident ${verb}`, 'nothing', { incident: 'i1' }),
+  ),
+  ...['again', 'off', 'details'].map((verb) =>
+    row(`investigation ${verb}`, 'nothing', { investigation: 'i1' }),
   ),
   ...['stop', 'again', 'continue', 'share'].map((verb) =>
     row(`answer ${verb}`, 'nothing', { answer: 'a1' }),

@@ -40,7 +40,11 @@ export interface WriteAnswerOptions {
   subjectsOf(place: Place, thread: string): readonly string[];
   files: FileReader;
   /** An answer by rules for a thread without a model; `undefined` if rules have none. */
-  withoutModel(question: Question, thread: string): string | undefined;
+  withoutModel(
+    question: Question,
+    thread: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
   settings: BotSettings;
 }
 
@@ -82,18 +86,19 @@ export async function* writeAnswer(
       return part;
     });
   } catch (error) {
-    const text = isEmpty ? fallbackText(basis, options) : undefined;
+    const text = isEmpty ? await fallbackText(basis, options) : undefined;
     if (text) yield { kind: 'text', text };
     throw error;
   }
 }
 
-function fallbackText(
+async function fallbackText(
   { question, thread, draft, run }: AnswerBasis,
   { withoutModel }: WriteAnswerOptions,
-): string | undefined {
+): Promise<string | undefined> {
   if (thread === undefined || isWantedEnd(run)) return undefined;
-  return draft?.text ?? withoutModel(question, thread);
+  // The answer's own signal has aborted if its model stalled.
+  return draft?.text ?? (await withoutModel(question, thread, new AbortController().signal));
 }
 
 /** True if the answer was cut for another reason than a silent model. */
@@ -159,7 +164,8 @@ async function* writeByRules(
 ): AsyncGenerator<GeneratedPart, GeneratedText> {
   const { question, thread, draft, run } = basis;
   const text =
-    draft?.text ?? (thread === undefined ? undefined : options.withoutModel(question, thread));
+    draft?.text ??
+    (thread === undefined ? undefined : await options.withoutModel(question, thread, run.signal));
   if (text !== undefined) return yield* answerWith(text, run);
   return yield* answerByRules(await rulesBasis(basis, options));
 }

@@ -39,6 +39,15 @@ export const ReportSchedule = z.object({
 });
 export type ReportSchedule = z.infer<typeof ReportSchedule>;
 
+export const Investigating = z.object({
+  /** An outage that lasts so long is investigated. */
+  afterMs: z.number().positive(),
+  tokensPerDay: z.int().positive(),
+  /** Only of monitors with any of them. */
+  tags: z.array(z.string()).optional(),
+});
+export type Investigating = z.infer<typeof Investigating>;
+
 export const ChannelSettings = z.object({
   /** No new messages in these hours. */
   quiet: QuietHours.optional(),
@@ -48,6 +57,7 @@ export const ChannelSettings = z.object({
   escalation: Escalation.optional(),
   report: ReportSchedule.optional(),
   fallback: Fallback.optional(),
+  investigate: Investigating.optional(),
 });
 export type ChannelSettings = z.infer<typeof ChannelSettings>;
 
@@ -72,6 +82,7 @@ export function settingsInSentences({
   escalation,
   report,
   fallback,
+  investigate,
 }: ChannelSettings): string[] {
   return [
     quiet &&
@@ -81,6 +92,7 @@ export function settingsInSentences({
     mention && `A new outage mentions ${mentionInWords(mention)}.`,
     escalation && `${escalationInWords(escalation)}.`,
     fallback && `Alerts that can’t be posted here for 2 minutes are sent to ${fallback.shown}.`,
+    investigate && `${investigatingInWords(investigate)}.`,
     report && `A report is posted ${scheduleInWords(report)}.`,
   ].filter((sentence) => typeof sentence === 'string');
 }
@@ -108,6 +120,10 @@ export function escalationInWords({ afterMs, place, placeName, mention }: Escala
       : `is posted in ${where}${who === undefined ? '' : ` and mentions ${who}`}`;
   return `An outage that nobody acknowledges within ${inWords(afterMs)} ${what}`;
 }
+
+/** `Outages of monitors tagged eu that last 1 minute are investigated, with up to 50,000 tokens a day` */
+export const investigatingInWords = ({ afterMs, tokensPerDay, tags }: Investigating) =>
+  `Outages${tags ? ` of monitors${taggedInWords(tags)}` : ''} that last ${inWords(afterMs)} are investigated, with up to ${tokensPerDay.toLocaleString('en')} tokens a day`;
 
 const mentionInWords = ({ id, name, isPerson }: Mention & { isPerson?: boolean }) =>
   name ?? `${isPerson ? 'the person' : 'the group'} with id ${id}`;

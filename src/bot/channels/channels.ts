@@ -145,6 +145,14 @@ export function createChannels(store: Store) {
         return place && schedule ? [{ place, schedule }] : [];
       });
     },
+    /** The channels whose outages are investigated, with the setting and their quiet hours. */
+    async investigating() {
+      return (await collection.list()).flatMap(({ id, document }) => {
+        const place = parsePlace(id);
+        const { investigate, quiet } = document.settings ?? {};
+        return place && investigate ? [{ place, investigate, quiet }] : [];
+      });
+    },
     async places() {
       return (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);

@@ -23,8 +23,12 @@ const WHY = 'Why is this down, and what should we look at first?';
 export const POSTMORTEM =
   'Write a postmortem draft of this incident for people who were not here: what happened and when, the known cause, the impact, what people did and said, and what is still open.';
 
-/** True for the questions that the buttons under an incident ask. Pure. */
-export const isIncidentQuestion = (question: string) => question === WHY || question === POSTMORTEM;
+/** The question that an investigation answers, in its thread's memory. */
+export const INVESTIGATION = 'Askwatch investigated by itself: what is the likely cause?';
+
+/** True for questions that no person typed. Pure. */
+export const isIncidentQuestion = (question: string) =>
+  [WHY, POSTMORTEM, INVESTIGATION].includes(question);
 
 const acknowledgeButton = button({
   name: 'incident acknowledge',

@@ -7,13 +7,14 @@ import type { ModelCatalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations, Question } from '../ask/conversations.ts';
 import type { AnswerCall } from '../ask/private-answers.ts';
+import type { ToolCalls } from '../ask/tool-calls.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { ThreadIncident } from '../incidents/incident-service.ts';
 import type { Incident, Silence, WatchState } from '../incidents/watch-state.ts';
 import type { CardAction, CardPart } from '../shared/card.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { WantedDocument } from '../shared/invocation.ts';
-import type { GonePlaces, Place } from '../shared/place.ts';
+import type { GonePlaces, Person, Place } from '../shared/place.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import type { ToolOffer, WritingTool } from '../tools/tool.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
@@ -44,11 +45,27 @@ export interface ThreadAt {
   thread: string;
 }
 
+/** What the bot has once all its features are open. */
+export interface BotParts {
+  /** Tools for work that nobody asked for: they only read. */
+  toolsByItself(about: {
+    place: Place;
+    thread: string;
+    /** Id of the answer. */
+    id: string;
+    person: Person;
+  }): Promise<ToolCalls>;
+  /** Further buttons under a whole answer. */
+  buttonsUnder(answer: string): CardAction[];
+  /** Stores the tool calls of an answer, before the answer itself. */
+  keepCalls(at: ThreadAt, answer: string, calls: readonly AnswerCall[]): Promise<void>;
+}
+
 /** A feature of a running bot. Everything is optional: a feature has the members that it needs. */
 export interface OpenFeature {
   /** For its own commands, see `serviceOf`. */
   service?: unknown;
-  start?(): void;
+  start?(bot: BotParts): void;
   /** Ends its work, while answers end, too. */
   stop?(): Promise<unknown>;
   /** Ends its connections, after all answers have ended. */
@@ -69,7 +86,9 @@ export interface OpenFeature {
   keepCalls?(at: ThreadAt, answer: string, calls: readonly AnswerCall[]): Promise<void>;
   /** The document that a question about an incident asks for. */
   documentFor?(question: Question, at: ThreadAt, found: ThreadIncident): WantedDocument | undefined;
-  /** Further tools for a question in a place, or `byItself` for an investigation without a person: allowed ones that only read. */
+  /** Facts about an incident in Markdown, for answers without a model. */
+  factsAbout?(found: ThreadIncident, place: Place, signal: AbortSignal): Promise<string>;
+  /** Further tools for a question in a place. `byItself` for work that nobody asked for: only tools that read and are allowed for it. */
   toolsIn?(place: Place, options?: { byItself?: boolean }): Promise<ToolOffer>;
   /** A tool of its own that changes something. */
   writingTool?(name: string): WritingTool | undefined;

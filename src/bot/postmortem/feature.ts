@@ -1,6 +1,6 @@
 import { conversationKey } from '../ask/conversations.ts';
 import type { Feature } from '../commands/feature.ts';
-import { isIncidentQuestion, POSTMORTEM } from '../commands/incident-actions.ts';
+import { INVESTIGATION, isIncidentQuestion, POSTMORTEM } from '../commands/incident-actions.ts';
 import { postmortemAnswer } from './postmortem-answer.ts';
 
 /** Postmortems: a draft by rules, which a model rewrites, as a file. */
@@ -12,11 +12,14 @@ export const postmortem: Feature = {
       return postmortemAnswer(found, {
         monitoring,
         place: key,
-        async questions() {
+        async remembered() {
           const turns = await conversations.turns(conversationKey(place, thread));
-          return turns.flatMap(({ question: text, atMs }) =>
-            isIncidentQuestion(text) ? [] : [{ text, atMs }],
-          );
+          return {
+            questions: turns.flatMap(({ question: text, atMs }) =>
+              isIncidentQuestion(text) ? [] : [{ text, atMs }],
+            ),
+            investigation: turns.findLast(({ question: text }) => text === INVESTIGATION),
+          };
         },
         nowMs: Date.now(),
       });

@@ -24,6 +24,8 @@ export interface PostmortemFacts {
   place: string;
   /** Oldest first. */
   questions: readonly ThreadQuestion[];
+  /** The investigation in this thread, in Markdown. */
+  investigation?: { answer: string; atMs: number };
   nowMs: number;
 }
 
@@ -291,7 +293,7 @@ function notesOf({ group, incident }: ThreadIncident): Note[] {
   return [...(group?.notes ?? []), ...(incident.notes ?? [])];
 }
 
-function cause({ found, service }: PostmortemFacts): string[] {
+function cause({ found, service, investigation }: PostmortemFacts): string[] {
   const { incident, group } = found;
   const own = ownAtService(incident, service);
   const compared = group?.members.slice(0, MAX_COMPARED) ?? [];
@@ -300,8 +302,21 @@ function cause({ found, service }: PostmortemFacts): string[] {
     ...(group ? causesOf(compared) : ownCause(incident)),
     isCut && `Only the first ${compared.length} monitors were compared.`,
     own && `Type of failure for ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`,
+    ...investigated(investigation),
     'Root cause unknown: Askwatch only sees the service from outside.',
   );
+}
+
+/** Lines of an investigation, up to its list of look-ups. They are inert already. */
+function investigated(investigation: PostmortemFacts['investigation']): string[] {
+  if (!investigation) return [];
+  const { answer, atMs } = investigation;
+  const [conclusion = ''] = answer.split('\n## ', 1);
+  const lines = conclusion.split('\n').filter((line) => line.trim() !== '');
+  return [
+    `Askwatch investigated at ${at(atMs)}. No person confirmed its result:`,
+    ...lines.slice(0, MAX_NAMED).map((line) => line.replace(/^- /, '')),
+  ];
 }
 
 const causesOf = (members: readonly GroupMember[]) =>

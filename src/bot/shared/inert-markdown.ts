@@ -14,3 +14,21 @@ export function plain(text: string, max = 80): string {
 }
 
 export const bold = (text: string, max?: number) => `**${plain(text, max)}**`;
+
+const MAX_CHARACTERS = 200_000;
+
+/**
+ * Makes a text safe to open or paste elsewhere: HTML, links, pictures and mentions become plain text. Adds a title.
+ * Pure.
+ */
+export function inertFile(text: string, title: string): string {
+  const titled = /^\s*# /.test(text) ? text.trim() : `# ${title}\n\n${text.trim()}`;
+  const inert = titled
+    .slice(0, MAX_CHARACTERS)
+    .replace(/\\?<(?=[a-z/!?])/gi, '&lt;')
+    .replace(/\](?=[(:])/g, ']\\')
+    .replace(/\\?@(?=\w)/g, '&#64;');
+  const cut =
+    titled.length > MAX_CHARACTERS ? '\n\n… The rest is cut off because the text is too long.' : '';
+  return `${inert}${cut}\n`;
+}

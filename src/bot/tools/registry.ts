@@ -36,3 +36,12 @@ export const tools: readonly Tool[] = [
 
 export const toolsFor = ({ hasPlace }: { hasPlace: boolean }): readonly Tool[] =>
   tools.filter(({ ofPlace }) => hasPlace || !ofPlace);
+
+/** The tools for work that nobody asked for: they only read, send no request to a monitored site, and name no person. */
+export const toolsByItself: readonly Tool[] = [
+  listMonitors,
+  getMonitor,
+  listCheckResults,
+  listIncidents,
+  getUptime,
+];

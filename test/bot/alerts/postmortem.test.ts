@@ -7,7 +7,8 @@ import {
   draftText,
   type PostmortemFacts,
 } from '../../../src/bot/postmortem/postmortem.ts';
-import { inertFile, postmortemAnswer } from '../../../src/bot/postmortem/postmortem-answer.ts';
+import { postmortemAnswer } from '../../../src/bot/postmortem/postmortem-answer.ts';
+import { inertFile } from '../../../src/bot/shared/inert-markdown.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 
 const day = (time: string) => Date.parse(`2026-11-20T${time}Z`);
@@ -344,7 +345,12 @@ test('a file is named by the incident and its day alone', () => {
   const monitoring = createMonitoringClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k' });
   onTestFinished(() => monitoring.close());
   const { documentOf } = postmortemAnswer(found, {
-    ...{ monitoring, place: PLACE, questions: async () => [], nowMs: day('15:00:00') },
+    ...{
+      monitoring,
+      place: PLACE,
+      remembered: async () => ({ questions: [] }),
+      nowMs: day('15:00:00'),
+    },
   });
   expect(documentOf('Words.').name).toBe('postmortem-x1-2026-11-20.md');
 });

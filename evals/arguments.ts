@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { TAGS } from './cases/case.ts';
+import { CAUSE_KINDS } from './incidents/case.ts';
 
 export interface EvalsRequest {
   model: string;
@@ -12,6 +13,8 @@ export interface EvalsRequest {
   /** Only this case. */
   only?: string;
   out?: string;
+  /** Investigations of incidents, whose tags are kinds of causes, instead of questions. */
+  incidents: boolean;
 }
 
 const OPTIONS = {
@@ -24,6 +27,7 @@ const OPTIONS = {
   case: { type: 'string' },
   out: { type: 'string' },
   add: { type: 'boolean', default: false },
+  incidents: { type: 'boolean', default: false },
 } as const;
 
 const USAGE = `Usage: npm run evals -- --model <id> [options]
@@ -35,13 +39,17 @@ const USAGE = `Usage: npm run evals -- --model <id> [options]
   --case <id>             one case alone
   --out <file.json>       keeps results as they come; a run that was interrupted goes on from it
 
+npm run evals -- --incidents --model <id> [options]
+                          investigates incidents with known causes; tags are ${CAUSE_KINDS.join(', ')}
+
 npm run evals -- --add    reads lines of feedback and writes drafts of cases
 `;
 
 /** Reads the words of the command line. Throws an error for people, with the usage, when they make no sense. */
 export function readArguments(words: readonly string[]): EvalsRequest | 'add' {
   const refuse = (why: string) => new Error(`${why}\n\n${USAGE}`);
-  const { add, model, gateway, key, judge, tries, tag, case: only, out } = parse(words, refuse);
+  const { add, incidents, model, gateway, key, judge, tries, ...rest } = parse(words, refuse);
+  const { tag, case: only, out } = rest;
   if (add) return 'add';
   if (model === undefined) throw refuse('A model is missing.');
   if ((gateway === undefined) !== (key === undefined)) {
@@ -49,7 +57,8 @@ export function readArguments(words: readonly string[]): EvalsRequest | 'add' {
   }
   const times = Number(tries);
   if (!Number.isInteger(times) || times < 1) throw refuse(`'${tries}' isn't a number of tries.`);
-  const unknown = tag.filter((one) => !TAGS.some((known) => known === one));
+  const tags: readonly string[] = incidents ? CAUSE_KINDS : TAGS;
+  const unknown = tag.filter((one) => !tags.includes(one));
   if (unknown.length > 0) throw refuse(`There is no tag '${unknown[0]}'.`);
   return {
     model,
@@ -58,8 +67,7 @@ export function readArguments(words: readonly string[]): EvalsRequest | 'add' {
     judge,
     tries: times,
     tags: tag,
-    only,
-    out,
+    ...{ only, out, incidents },
   };
 }
 

@@ -6,6 +6,8 @@ import { text } from 'node:stream/consumers';
 import { readArguments } from './arguments.ts';
 import { CASES } from './cases/cases.ts';
 import { evaluate } from './evaluate.ts';
+import { INCIDENT_CASES } from './incidents/cases/all.ts';
+import { evaluateIncidents } from './incidents/evaluate-incidents.ts';
 import { draftsOf } from './run/drafts.ts';
 import { openWeeks } from './world/week.ts';
 
@@ -25,8 +27,10 @@ try {
     const folder = await mkdtemp(join(tmpdir(), 'askwatch-evals-'));
     const weeks = openWeeks(folder);
     try {
-      const { signal } = interrupt;
-      const problems = await evaluate(CASES, request, { weeks, folder, print, signal });
+      const options = { folder, print, signal: interrupt.signal };
+      const problems = request.incidents
+        ? await evaluateIncidents(INCIDENT_CASES, request, options)
+        : await evaluate(CASES, request, { weeks, ...options });
       for (const problem of problems) process.stderr.write(`${problem}\n`);
       if (problems.length > 0) process.exitCode = 1;
     } finally {

@@ -44,7 +44,7 @@ async function start() {
         {
           model: 'test-model',
           gateway: { baseUrl: provider.url, apiKey: provider.apiKey },
-          ...{ tries: 2, tags: [], out, ...more.request },
+          ...{ tries: 2, tags: [], incidents: false, out, ...more.request },
         },
         {
           ...{ weeks, folder: await temporaryFolder() },

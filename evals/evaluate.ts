@@ -93,7 +93,7 @@ export async function evaluate(
 }
 
 /** Beside the results, which are read again. */
-const reportFile = (out: string) => `${out.replace(/\.json$/, '')}.report.json`;
+export const reportFile = (out: string) => `${out.replace(/\.json$/, '')}.report.json`;
 
-const notRunLines = (notRun: readonly NotRun[]) =>
+export const notRunLines = (notRun: readonly NotRun[]) =>
   notRun.map(({ case: id, number, why }) => `${id}, try ${number}, could not be run: ${why}`);

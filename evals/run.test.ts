@@ -85,8 +85,12 @@ test('a report counts who passed every time, who passed once, and who was not ju
 
 test('words of the command line are read, and what makes no sense is refused', () => {
   expect(readArguments(['--model', 'm', '--tag', 'writes', '--tag', 'hostile'])).toEqual({
-    ...{ model: 'm', tries: 3, tags: ['writes', 'hostile'] },
+    ...{ model: 'm', tries: 3, tags: ['writes', 'hostile'], incidents: false },
   });
+  expect(readArguments(['--incidents', '--model', 'm', '--tag', 'clock'])).toMatchObject({
+    ...{ incidents: true, tags: ['clock'] },
+  });
+  expect(() => readArguments(['--model', 'm', '--tag', 'clock'])).toThrow("no tag 'clock'");
   expect(
     readArguments(['--model', 'm', '--gateway', 'http://localhost', '--key', 'k', '--tries', '1']),
   ).toMatchObject({ gateway: { baseUrl: 'http://localhost', apiKey: 'k' }, tries: 1 });

@@ -86,7 +86,7 @@ function rowOf(tag: string, cases: ReadonlyArray<readonly TryResult[]>, tries: n
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 /** The nearest rank. */
-const percentile = (sorted: readonly number[], share: number) =>
+export const percentile = (sorted: readonly number[], share: number) =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
 
 /** A report as lines for people: a table, then what was wrong. Pure. */
@@ -112,8 +112,23 @@ export function reportLines({ tries, rows, failures }: Report): string[] {
     row.score === undefined ? '' : row.score.toFixed(2),
     `${row.tokens}`,
     row.dollars === undefined ? '' : row.dollars.toFixed(4),
-    ...[row.p50Ms, row.p95Ms].map((ms) => (ms === undefined ? '' : `${(ms / 1000).toFixed(1)} s`)),
+    ...[row.p50Ms, row.p95Ms].map(inSeconds),
   ]);
+  return [
+    ...tableLines(head, cells),
+    ...(failures.length > 0 ? [''] : []),
+    ...failures.flatMap(({ case: id, number, criteria }) => [
+      `${id}, try ${number}:`,
+      ...criteria.map(({ says, why }) => `  ✖ ${says} ${why}`),
+    ]),
+  ];
+}
+
+export const inSeconds = (ms: number | undefined) =>
+  ms === undefined ? '' : `${(ms / 1000).toFixed(1)} s`;
+
+/** Rows with aligned columns; the first one to the left. Pure. */
+export function tableLines(head: readonly string[], cells: ReadonlyArray<readonly string[]>) {
   const widths = head.map((name, at) =>
     Math.max(name.length, ...cells.map((row) => row[at]?.length ?? 0)),
   );
@@ -122,12 +137,5 @@ export function reportLines({ tries, rows, failures }: Report): string[] {
       .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join('  ')
       .trimEnd();
-  return [
-    ...[head, ...cells].map(line),
-    ...(failures.length > 0 ? [''] : []),
-    ...failures.flatMap(({ case: id, number, criteria }) => [
-      `${id}, try ${number}:`,
-      ...criteria.map(({ says, why }) => `  ✖ ${says} ${why}`),
-    ]),
-  ];
+  return [head, ...cells].map(line);
 }

@@ -29,26 +29,38 @@ export const TryResult = z.object({
 });
 export type TryResult = z.infer<typeof TryResult>;
 
-const Run = z.object({
-  model: z.string(),
-  judge: z.string().optional(),
-  results: z.array(TryResult),
-});
+const Run = z.object({ model: z.string(), judge: z.string().optional() });
 
 /** Which model is asked, and which one judges. */
-export type Asked = Pick<z.infer<typeof Run>, 'model' | 'judge'>;
+export type Asked = z.infer<typeof Run>;
+
+/** The parts that identify a result. */
+type KeptTry = Pick<TryResult, 'case' | 'number' | 'version'>;
 
 /** Results that are kept in a file as they come, so that a run that was interrupted goes on where it was. */
-export type Results = ReturnType<typeof openResults>;
+export interface Results<Case = EvalCase, Result = TryResult> {
+  has(one: Case, number: number): boolean;
+  /** Results of the current version of a case. */
+  of(one: Case): Result[];
+  add(result: Result): void;
+}
 
 /** Opens what a file has of an earlier run. Throws where that was of another model or judge. Without a file nothing is kept. */
-export function openResults(file: string | undefined, asked: Asked) {
-  const results = file !== undefined && existsSync(file) ? read(file, asked) : [];
+export const openResults = (file: string | undefined, asked: Asked): Results =>
+  openResultsOf(file, asked, { schema: TryResult, versionOf });
+
+export function openResultsOf<Case extends { id: string }, Result extends KeptTry>(
+  file: string | undefined,
+  asked: Asked,
+  kind: { schema: z.ZodType<Result>; versionOf: (one: Case) => string },
+): Results<Case, Result> {
+  const results = file !== undefined && existsSync(file) ? read(file, asked, kind.schema) : [];
+  const isOf = (one: Case) => (result: Result) =>
+    result.case === one.id && result.version === kind.versionOf(one);
   return {
-    has: (one: EvalCase, number: number) => results.some(isOf(one, number)),
-    /** Results of the current version of a case. */
-    of: (one: EvalCase): TryResult[] => results.filter((result) => isOfCase(one, result)),
-    add(result: TryResult) {
+    has: (one, number) => results.some((result) => isOf(one)(result) && result.number === number),
+    of: (one) => results.filter(isOf(one)),
+    add(result) {
       const { case: id, number } = result;
       // In place of one of an earlier version of the case.
       const place = results.findIndex((other) => other.case === id && other.number === number);
@@ -62,8 +74,10 @@ export function openResults(file: string | undefined, asked: Asked) {
   };
 }
 
-function read(file: string, asked: Asked): TryResult[] {
-  const { model, judge, results } = Run.parse(JSON.parse(readFileSync(file, 'utf8')));
+function read<Result>(file: string, asked: Asked, schema: z.ZodType<Result>): Result[] {
+  const { model, judge, results } = Run.extend({ results: z.array(schema) }).parse(
+    JSON.parse(readFileSync(file, 'utf8')),
+  );
   if (model !== asked.model || judge !== asked.judge) {
     const judged = judge === undefined ? 'nobody' : judge;
     throw new Error(
@@ -73,14 +87,14 @@ function read(file: string, asked: Asked): TryResult[] {
   return results;
 }
 
-const isOfCase = (one: EvalCase, result: TryResult) =>
-  result.case === one.id && result.version === versionOf(one);
-
-const isOf = (one: EvalCase, number: number) => (result: TryResult) =>
-  isOfCase(one, result) && result.number === number;
-
 /** A hash that changes with the question or its criteria. */
 export function versionOf({ question, criteria, proposes = false }: EvalCase): string {
-  const told = JSON.stringify([question, proposes, criteria.map(({ says }) => says)]);
-  return createHash('sha256').update(told).digest('hex').slice(0, 12);
+  return hashOf([question, proposes, criteria.map(({ says }) => says)]);
 }
+
+/** Twelve digits that differ if anything in a value does. Pure. */
+export const hashOf = (value: unknown) =>
+  createHash('sha256')
+    .update(JSON.stringify(value, (_, part) => (part instanceof RegExp ? String(part) : part)))
+    .digest('hex')
+    .slice(0, 12);

@@ -13,21 +13,33 @@ export interface NotRun {
   why: string;
 }
 
+interface RunTriesOptions<Case, Result> {
+  tries: number;
+  results: Results<Case, Result>;
+  onResult?: (result: Result | NotRun) => void;
+  signal?: AbortSignal;
+}
+
 /** Asks every case as often as is wanted, but for what was done before, and grades what comes. */
-export async function runCases(
+export const runCases = (
   cases: readonly EvalCase[],
-  options: {
-    tries: number;
+  options: RunTriesOptions<EvalCase, TryResult> & {
     model: string;
     models: Models;
     weeks: Weeks;
     judge?: Judge;
-    results: Results;
-    onResult?: (result: TryResult | NotRun) => void;
-    signal?: AbortSignal;
+  },
+): Promise<NotRun[]> =>
+  runTries(cases, { ...options, tryCase: (one, number) => tryCase(one, number, options) });
+
+/** Tries every case several times. Tries with a result are not repeated. */
+export async function runTries<Case extends { id: string }, Result>(
+  cases: readonly Case[],
+  options: RunTriesOptions<Case, Result> & {
+    tryCase(one: Case, number: number): Promise<Result>;
   },
 ): Promise<NotRun[]> {
-  const { tries, results, onResult, signal } = options;
+  const { tries, results, tryCase, onResult, signal } = options;
   const notRun: NotRun[] = [];
   // One round after the other: an early end leaves some tries of each case, and not all of some.
   for (let number = 1; number <= tries; number += 1) {
@@ -35,7 +47,7 @@ export async function runCases(
       if (signal?.aborted) return notRun;
       if (results.has(one, number)) continue;
       try {
-        const result = await tryCase(one, number, options);
+        const result = await tryCase(one, number);
         results.add(result);
         onResult?.(result);
       } catch (error) {

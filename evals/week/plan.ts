@@ -155,7 +155,8 @@ function oneOf<T>(all: readonly T[], random: () => number): T {
   return one;
 }
 
-function withLastCheck(draft: Draft): PlannedMonitor {
+/** Adds the last check before the moment at which the clock stands. Pure. */
+export function withLastCheck(draft: Draft): PlannedMonitor {
   const last = draft.periods.at(-1);
   const endMs = last?.status === 'PAUSED' ? last.fromMs : NOW_MS;
   const looks = looksOf(draft, { fromMs: endMs - 2 * draft.everyMs, toMs: NOW_MS });

@@ -59,6 +59,8 @@ export interface PlannedMonitor {
   type: CheckType;
   definition: MonitorCreateInput;
   createdMs: number;
+  /** The last change of what it checks or expects. */
+  settingsChangedMs?: number;
   /** The interval of checks, or of a HEARTBEAT's pings. */
   everyMs: number;
   /** Offset of the checks in the interval. */

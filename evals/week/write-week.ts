@@ -55,7 +55,13 @@ const FLAPPING_TURNS = 5;
 const FLAPPING_MS = 15 * MINUTE_MS;
 
 /** Writes the recorded week into an empty store, as a service that has watched over it would have left it. */
-export async function writeRecordedWeek(store: Store): Promise<void> {
+export const writeRecordedWeek = (store: Store): Promise<void> => writeHistory(store, MONITORS);
+
+/** Writes the past of planned monitors into an empty store, up to the moment at which the clock stands. */
+export async function writeHistory(
+  store: Store,
+  monitors: readonly PlannedMonitor[],
+): Promise<void> {
   const definitions = store.collection({
     name: 'monitors',
     schema: z.looseObject({}),
@@ -85,8 +91,8 @@ export async function writeRecordedWeek(store: Store): Promise<void> {
     ]);
   }
 
-  for (let at = 0; at < MONITORS.length; at += TOGETHER_COUNT) {
-    await Promise.all(MONITORS.slice(at, at + TOGETHER_COUNT).map(write));
+  for (let at = 0; at < monitors.length; at += TOGETHER_COUNT) {
+    await Promise.all(monitors.slice(at, at + TOGETHER_COUNT).map(write));
   }
   await writeResults(store, results);
   const { id, name, schema, version } = HISTORY_STATE;
@@ -106,10 +112,11 @@ async function writeResults(store: Store, results: readonly HistoryEntry[]): Pro
 
 /** A monitor as the service stores it. */
 function documentOf(monitor: PlannedMonitor, changes: readonly StatusChange[]) {
-  const { id, type, definition, createdMs } = monitor;
+  const { id, type, definition, createdMs, settingsChangedMs } = monitor;
   return {
     definition: MonitorCreate.parse(definition),
     createdAtMs: createdMs,
+    settingsChangedAtMs: settingsChangedMs,
     // The token is the id, so that a test can ping.
     ...(type === 'HEARTBEAT' && { tokenHash: hashToken(id) }),
     maintenance: windowsOf(monitor),

@@ -2,16 +2,12 @@ import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createMonitoringClient, type MonitoringClient } from '../../src/clients/monitoring.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
-import { openKeys } from '../../src/http/keys.ts';
-import { createPublicAddress } from '../../src/http/public-address.ts';
-import { createServer } from '../../src/http/server.ts';
-import { createMonitoring } from '../../src/monitoring/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { createFakeClock } from '../../test/helpers/monitoring/fake-clock.ts';
 import { recordingLog } from '../../test/helpers/recording-log.ts';
 import { plannedChecks } from '../week/planned-checks.ts';
 import { NOW_MS } from '../week/planned-monitor.ts';
 import { writeRecordedWeek } from '../week/write-week.ts';
+import { startServiceAt } from './service.ts';
 
 /** The real service over the recorded week. Nothing is due at the moment at which its clock stands. */
 export interface Week {
@@ -73,56 +69,31 @@ function copyFolder(from: string, to: string): void {
 }
 
 async function startWeek(folder: string): Promise<Week> {
-  const { log } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
-  const keys = await openKeys(store, 'monitoring');
-  const kit = await createServer({ log, version: '0' });
-  let url = '';
-  const monitoring = await createMonitoring({
-    kit,
-    keys,
-    store,
-    allowPrivate: [],
-    addressFor: createPublicAddress({
-      publicUrl: undefined,
-      isOpen: false,
-      listening: () => url,
-    }),
-    version: '0',
-    log,
-    clock: createFakeClock(NOW_MS),
-    types: plannedChecks(),
-  });
+  const store = await openLowdbStore({ folder, log: recordingLog().log });
+  const service = await startServiceAt(NOW_MS, store, plannedChecks());
   const changes: string[] = [];
-  kit.server.addHook('onRequest', async ({ method, url: path }) => {
+  service.onRequest((method, path) => {
     if (method !== 'GET' && !path.endsWith('/check')) changes.push(`${method} ${path}`);
   });
-  url = await kit.listen({ host: '127.0.0.1', port: 0 });
-  monitoring.start();
   let bots = 0;
-  const createKey = () => {
-    bots += 1;
-    return keys.createTransient(`bot ${bots}`);
-  };
   const createFolder = () => {
     bots += 1;
     return `${folder}-bot-${bots}`;
   };
   /** Reads for grading, with a new key each time. */
   async function looking<T>(look: (client: MonitoringClient) => Promise<T>): Promise<T> {
+    const { url, createKey } = service;
     const client = createMonitoringClient({ baseUrl: url, apiKey: createKey() });
     return await look(client).finally(() => client.close());
   }
   return {
-    url,
+    ...service,
     createFolder,
-    createKey,
     changes,
     list: () => looking((client) => client.list()),
     show: (id) => looking((client) => client.show(id)),
     async close() {
-      await monitoring.close();
-      await kit.close();
+      await service.close();
       await store.close();
     },
   };

@@ -1,3 +1,4 @@
+import { MessageFlags } from 'discord.js';
 import { ASK_ABOUT } from '../../../src/bot/commands/ask-about.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
@@ -38,6 +39,8 @@ export interface ChatDriver {
   press(label: string, message?: string): Promise<void>;
   /** The newest message that says this, once it is there: in the channel, in a thread, or to the person alone. */
   find(words: string | RegExp): Promise<{ id: string; text: string }>;
+  /** Askwatch's messages in the thread of a message. A silent one notifies nobody, and only the thread shows it. */
+  replies(message: string): Array<{ id: string; text: string; isSilent: boolean }>;
   /** Text files that Askwatch has sent, by their names. */
   files(): Map<string, string>;
   /** Charts that Askwatch has shown. */
@@ -99,6 +102,14 @@ async function slackDriver(atEnd: AtEnd): Promise<ChatDriver> {
             .findLast(({ text }) => found(words, text)),
         { what: String(words) },
       ),
+    replies: (message) =>
+      slack
+        .thread(CHANNEL, message)
+        .filter(({ bot_id }) => bot_id !== undefined)
+        .map((reply) => ({
+          ...{ id: reply.ts, text: shownText(reply) },
+          isSilent: !reply.called?.length && reply.subtype === undefined,
+        })),
     files: () =>
       new Map(
         messages.flatMap(({ files = [] }) =>
@@ -164,6 +175,14 @@ async function discordDriver(atEnd: AtEnd): Promise<ChatDriver> {
             .findLast(({ text }) => found(words, text)),
         { what: String(words) },
       ),
+    replies: (message) =>
+      own()
+        .filter((one) => [one.message_reference?.message_id, one.channel_id].includes(message))
+        .map((reply) => ({
+          ...{ id: reply.id, text: textOf(reply) },
+          isSilent:
+            reply.rang.length === 0 && (reply.flags & MessageFlags.SuppressNotifications) !== 0,
+        })),
     files: () => new Map(sent().map(({ filename, bytes }) => [filename, bytes.toString()])),
     charts: () => sent().filter(({ bytes }) => bytes.subarray(1, 4).toString() === 'PNG').length,
     connections: () => discord.gateway.connected(),

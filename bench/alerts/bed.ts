@@ -6,6 +6,7 @@ import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { type Monitor, MonitorCreate } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { type ModelProvider, startModelProvider } from '../../test/fakes/model-provider.ts';
 import { type PreparedData, prepareData } from '../monitoring/data.ts';
 import type { BenchContext } from '../shared/area.ts';
 import { startProcess, type TargetProcess } from '../shared/target-process.ts';
@@ -20,6 +21,8 @@ export interface AlertPlan {
   hasOwnChannels: boolean;
   /** Channels that receive every alert. */
   sharedChannels: number;
+  /** All outages in own channels are investigated, by a model that takes two seconds. */
+  isInvestigated?: boolean;
 }
 
 /** A platform and its channels. */
@@ -49,6 +52,11 @@ const READY = /Services +http:\S+?:(\d+)\/v1 /;
 const STEP_MS = 200;
 const LIMIT_MS = 120_000;
 
+/** The first fact is the outage. */
+const CONCLUSION = JSON.stringify({
+  ...{ cause: 'The page answers with an error', confidence: 'high', evidence: [{ fact: 'F1' }] },
+});
+
 const log = pino({ level: 'silent' });
 
 /** Starts everything and waits until all monitors are checked and each platform has a first alert. */
@@ -56,6 +64,8 @@ export async function startAlertBed(context: BenchContext, plan: AlertPlan): Pro
   const { folder, cores, profile } = context;
   const target = await startTarget();
   const platforms = await startPlatforms();
+  const model = await startModelProvider();
+  model.answerWith(Array<string>(40).fill(' ').with(0, CONCLUSION), { chunkMs: 50 });
   const name = `alerts-${Date.now()}`;
   const definitions = definitionsOf(target, plan);
   const data = await prepareData({ parent: folder, name, definitions });
@@ -70,10 +80,10 @@ export async function startAlertBed(context: BenchContext, plan: AlertPlan): Pro
     env: {
       ...Object.assign({}, ...platforms.map(({ env }) => env)),
       ...{ DATA_DIR: data.folder, PORT: '0', MONITOR_ALLOW_PRIVATE: '127.0.0.0/8' },
-      LOG_LEVEL: 'warn',
+      ...{ GATEWAY_BASE_URL: model.url, GATEWAY_API_KEY: model.apiKey, LOG_LEVEL: 'warn' },
     },
   });
-  const bed = bedOf({ target, platforms, data, stages, server });
+  const bed = bedOf({ target, platforms, model, data, stages, server });
   await bed.until('all to be checked', () => target.asked() === definitions.length);
   target.turn(plan.monitors, 'bad');
   await bed.until('the first alert', () =>
@@ -102,7 +112,7 @@ const definitionsOf = (target: AlertTarget, { monitors, intervalSeconds }: Alert
 async function openStages(
   { folder, gridded }: PreparedData,
   platforms: readonly AlertPlatform[],
-  { monitors, hasOwnChannels, sharedChannels }: AlertPlan,
+  { monitors, hasOwnChannels, sharedChannels, isInvestigated = false }: AlertPlan,
 ) {
   const store = await openLowdbStore({ folder, log });
   const channels = createChannels(store);
@@ -114,7 +124,10 @@ async function openStages(
       if (!hasOwnChannels && number !== monitors) continue;
       const channel = platform.addChannel();
       const monitor = { id, name: String(number), target: '' };
-      await channels.add({ platform: platform.name, channel }, monitor);
+      const place = { platform: platform.name, channel };
+      await channels.add(place, monitor);
+      const investigate = { afterMs: 1, tokensPerDay: 1_000_000_000 };
+      if (isInvestigated) await channels.change(place, { settings: { investigate } });
       own[number] = channel;
     }
     firsts.push(...own.splice(monitors));
@@ -132,11 +145,12 @@ async function openStages(
 function bedOf(parts: {
   target: AlertTarget;
   platforms: readonly AlertPlatform[];
+  model: ModelProvider;
   data: PreparedData;
   stages: AlertStage[];
   server: TargetProcess;
 }): AlertBed {
-  const { target, platforms, data, stages, server } = parts;
+  const { target, platforms, model, data, stages, server } = parts;
   const [apiKey = ''] = data.keys;
   const numbers = new Map(data.gridded.map(({ id, number }) => [id, number]));
   const numberOf = (id: string) => numbers.get(id) ?? Number.NaN;
@@ -162,7 +176,11 @@ function bedOf(parts: {
     },
     async stop() {
       await server.stop();
-      await Promise.all([target.close(), ...platforms.map((platform) => platform.close())]);
+      await Promise.all([
+        target.close(),
+        model.close(),
+        ...platforms.map((platform) => platform.close()),
+      ]);
       return await notedMs(data.folder, numberOf);
     },
   };

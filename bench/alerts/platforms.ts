@@ -106,7 +106,8 @@ async function startDiscordPlatform(): Promise<AlertPlatform> {
         const [, channel = ''] = /^\/channels\/(\d+)\/messages(?:\/\d+)?$/.exec(path) ?? [];
         if (channel === '' || status !== 200 || method === 'GET') return [];
         const [embed] = (body?.embeds ?? []) as Array<{ title?: string }>;
-        const what = method === 'PATCH' ? 'edit' : embed ? 'post' : 'line';
+        const isLine = !embed || body?.message_reference !== undefined;
+        const what = method === 'PATCH' ? 'edit' : isLine ? 'line' : 'post';
         return [{ channel, what, title: embed?.title ?? '', atMs }];
       }),
     close: () => close(),

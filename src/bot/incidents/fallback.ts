@@ -13,13 +13,15 @@ import { type Alert, incidentsIn, type Watching } from './watch-state.ts';
 /** A place that can't be reached for so long has its alerts sent to its fallback, too. */
 const FALLBACK_AFTER_MS = 120_000;
 
-/** The first failure of a delivery that is still failing. `undefined` for a place that can be reached, or refuses. Pure. */
+/** The first failure of an alert that is still failing. `undefined` for a place that can be reached, or refuses. Pure. */
 export function unreachableSinceMs(
   watching: Watching | undefined,
   place: string,
 ): number | undefined {
   if (!watching || closedAt(watching, place)) return undefined;
-  const times = watching.alerts.flatMap((alert) =>
+  // An investigation waits longer than alerts, so it says nothing about them.
+  const alerts = watching.alerts.filter(({ kind }) => kind !== 'investigation');
+  const times = alerts.flatMap((alert) =>
     waitingIn(alert, place).flatMap(({ failingSinceMs = [] }) => failingSinceMs),
   );
   return times.length === 0 ? undefined : Math.min(...times);

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
+import { unreachableSinceMs } from '../../../src/bot/incidents/fallback.ts';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
-import type { Incident, Investigation, Watching } from '../../../src/bot/incidents/watch-state.ts';
+import type {
+  Alert,
+  Incident,
+  Investigation,
+  Watching,
+} from '../../../src/bot/incidents/watch-state.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { MINUTE, OPS, openAlertWorld } from '../../helpers/bot/alert-world.ts';
@@ -45,4 +51,14 @@ test('sends an alert while the message of an investigation waits until the platf
   world.slack.failWith(undefined);
   await world.pass(10 * MINUTE);
   expect(world.titles()).toEqual(['Name of a is down', 'Name of b is down', title]);
+});
+
+test('takes no channel for unreachable because the message of an investigation fails', () => {
+  const failing = ({ deliveries, ...alert }: Incident | Investigation) => ({
+    ...{ ...alert, deliveries: deliveries.map((one) => ({ ...one, failingSinceMs: 1 })) },
+  });
+  const sinceMs = (alert: Incident | Investigation) =>
+    unreachableSinceMs({ ...NOTHING_WATCHED, alerts: [failing(alert) as Alert] }, PLACE);
+  expect(sinceMs(incident('a'))).toBe(1);
+  expect(sinceMs(investigationOf(incident('a')))).toBeUndefined();
 });

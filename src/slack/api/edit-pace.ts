@@ -9,9 +9,11 @@ export type EditKind = (typeof KINDS)[number];
 /** Edits of a workspace in a minute. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3. */
 const A_MINUTE = 50;
 
-/** Edits of a minute that only alerts may use, and more that messages below them leave to others. */
+/** Edits of a minute that only alerts may use. */
 const RESERVED = 1;
-const RESERVED_FROM_BELOW = 15;
+
+/** Edits of a minute for messages below alerts, so that many leave room for alerts. */
+const MOST_BELOW = 20;
 
 /** With more edits ahead, about twenty seconds, a new message is faster. */
 const MOST_AHEAD = 15;
@@ -42,6 +44,8 @@ export class EditPace {
   };
   /** Starts of the last minute's edits, oldest first. */
   private readonly startsMs: number[] = [];
+  /** Starts of the last `below` edits, oldest first. */
+  private readonly belowStartsMs: number[] = [];
   private growingEditAtMs = Number.NEGATIVE_INFINITY;
   private limitedUntilMs = Number.NEGATIVE_INFINITY;
   private slowness = 1;
@@ -136,8 +140,10 @@ export class EditPace {
   private waitMs(kind: EditKind): number {
     const nowMs = performance.now();
     while ((this.startsMs[0] ?? nowMs) <= nowMs - this.windowMs) this.startsMs.shift();
-    const oldestMs = this.startsMs[this.startsMs.length - this.maxInWindow(kind)];
-    const roomAtMs = (oldestMs ?? Number.NEGATIVE_INFINITY) + this.windowMs;
+    const { startsMs, belowStartsMs, windowMs } = this;
+    const oldestMs = startsMs.at(-this.maxInWindow(kind)) ?? Number.NEGATIVE_INFINITY;
+    const oldestBelowMs = kind === 'below' ? belowStartsMs.at(-MOST_BELOW) : undefined;
+    const roomAtMs = Math.max(oldestMs, oldestBelowMs ?? oldestMs) + windowMs;
     const turnAtMs = isGrowing(kind) ? this.growingEditAtMs + this.editMs * this.slowness : nowMs;
     const pacedAtMs = this.isUnpaced(kind) ? nowMs : Math.max(roomAtMs, turnAtMs);
     return Math.max(0, Math.max(this.limitedUntilMs, pacedAtMs) - nowMs);
@@ -155,13 +161,13 @@ export class EditPace {
   }
 
   private maxInWindow(kind: EditKind): number {
-    const all = Math.floor(A_MINUTE / this.slowness);
-    if (kind === 'below') return Math.max(1, all - RESERVED_FROM_BELOW);
-    return all - (kind === 'alert' ? 0 : RESERVED);
+    return Math.floor(A_MINUTE / this.slowness) - (kind === 'alert' ? 0 : RESERVED);
   }
 
   private countStart(kind: EditKind): void {
     this.startsMs.push(performance.now());
+    if (kind === 'below') this.belowStartsMs.push(performance.now());
+    if (this.belowStartsMs.length > MOST_BELOW) this.belowStartsMs.shift();
     if (isGrowing(kind)) this.growingEditAtMs = performance.now();
   }
 

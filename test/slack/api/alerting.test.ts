@@ -42,9 +42,9 @@ describe('an alert', () => {
       while (changed() < 50) await slack.update(CHANNEL, below, CARD);
     };
     expect((await deliveryError(changeAll())).message).toBe('Slack is rate limiting the bot.');
-    expect(changed()).toBe(35);
+    expect(changed()).toBe(20);
     await slack.update(CHANNEL, posted, CARD);
-    expect(changed()).toBe(36);
+    expect(changed()).toBe(21);
   });
 
   /** A message of an earlier process that is still under way, and another process that looks it up. */

@@ -131,6 +131,19 @@ test('ends and alerts go before all that is being written, however much that is'
   expect(order.filter((kind) => kind === 'end')).toHaveLength(3);
   expect(refused()).toBe(0);
 });
+
+test('changes a message below an alert soon although an answer is being written', async () => {
+  const { pace, answer } = startWorkspace();
+  void answer(0, 1e6);
+  await pass(120_000);
+  let waitMs = 0;
+  for (let left = pace.take('below'); left !== undefined; left = pace.take('below')) {
+    waitMs += left;
+    await pass(left);
+  }
+  expect(waitMs).toBeLessThanOrEqual(2 * EDIT_MS);
+});
+
 test('a limit that was met all the same stops all edits for its time, slows them, and is got over', async () => {
   const { edits, answer, countElsewhere, refused } = startWorkspace();
   for (let number = 0; number < 5; number += 1) void answer(number, 1e6);

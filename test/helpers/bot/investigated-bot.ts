@@ -28,7 +28,7 @@ export async function startInvestigatedBot({
 }: TestBotOptions & {
   names?: string[];
   script?: Script;
-  /** Of every call of the model. */
+  /** Every call of the model fails with it. */
   fault?: Fault;
   tokensPerDay?: number;
   tags?: string[];

@@ -9,7 +9,7 @@ export type EditKind = (typeof KINDS)[number];
 /** Edits of a workspace in a minute. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3. */
 const A_MINUTE = 50;
 
-/** Edits of a minute that only alerts may use. */
+/** Edits of a minute that only alerts and messages below them may use. */
 const RESERVED = 1;
 
 /** Edits of a minute for messages below alerts, so that many leave room for alerts. */
@@ -161,7 +161,8 @@ export class EditPace {
   }
 
   private maxInWindow(kind: EditKind): number {
-    return Math.floor(A_MINUTE / this.slowness) - (kind === 'alert' ? 0 : RESERVED);
+    const isReserved = kind === 'alert' || kind === 'below';
+    return Math.floor(A_MINUTE / this.slowness) - (isReserved ? 0 : RESERVED);
   }
 
   private countStart(kind: EditKind): void {

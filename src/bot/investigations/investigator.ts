@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { conversationKey } from '../ask/conversations.ts';
 import { quietUntilMs } from '../channels/quiet-hours.ts';
 import type { BotCore, BotParts } from '../commands/open-features.ts';
@@ -123,6 +124,8 @@ export class Investigator {
     if (!watching?.alerts.some(goesOn)) return false;
     for (const { place, investigate: setting, quiet } of await channels.investigating()) {
       if (this.#runs.size >= MAX_RUNNING) return false;
+      // With thousands of incidents, each channel takes some milliseconds.
+      await nextTurn();
       const nowMs = clock.nowMs();
       if (quiet && quietUntilMs(quiet, nowMs) !== undefined) continue;
       const due = dueInvestigation(watching, { ...setting, place: placeKey(place), nowMs });

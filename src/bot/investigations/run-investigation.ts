@@ -1,3 +1,4 @@
+import { estimateJsonTokens } from '../../contracts/tokens.ts';
 import { AnswerRun } from '../ask/answer-run.ts';
 import { budgetInWords } from '../ask/budgets.ts';
 import { isOffline } from '../ask/catalog.ts';
@@ -27,6 +28,9 @@ const NO_MODEL =
   'No model is connected, so nothing was investigated. Ask your Askwatch admin to connect one.';
 const GONE = 'This incident is too old. Askwatch no longer has its data.';
 
+/** What a person who asked should do. The message has a button for that. */
+const TO_ASKER = / (?:Rephrase the question and ask again|Ask for less at a time|Ask again)\.$/;
+
 /** The end of one run. */
 interface RunOutcome {
   card: Investigation['card'];
@@ -53,8 +57,10 @@ export async function runInvestigation(
   const run = new AnswerRun(signal, core.settings.askStallMs);
   let lookedUp: LookedUp = { facts: [], missing: [] };
   let budget = 0;
+  // A model that is cut off reports no usage, but has read the facts.
+  const tokens = () => run.tokens ?? (run.cutNote && Math.ceil(estimateJsonTokens(lookedUp)));
   const footer = async () => {
-    const used = (await tokensToday(place, core)) + (run.tokens ?? 0);
+    const used = (await tokensToday(place, core)) + (tokens() || 0);
     const spent = `${used.toLocaleString('en')} of ${budget.toLocaleString('en')} tokens today`;
     return run.model === undefined ? spent : `${run.footer()} · ${spent}`;
   };
@@ -69,12 +75,12 @@ export async function runInvestigation(
     const card = concludedCard(conclusion, await footer());
     return { card, likely: likelyOf(conclusion), isRemembered: true };
   } catch (error) {
-    const why = run.cutNote ?? explain(error, core);
+    const why = (run.cutNote ?? explain(error, core)).replace(TO_ASKER, '');
     const spent = budget === 0 ? undefined : await footer().catch(() => undefined);
     return { card: brokenCard(why, lookedUp.facts, spent), isRemembered: false };
   } finally {
     run.end();
-    await logUsage(place, run, core);
+    await logUsage(place, { run, tokens: tokens() || undefined }, core);
   }
 }
 
@@ -190,8 +196,12 @@ export async function tokensToday(
     .reduce((sum, { tokens = 0 }) => sum + tokens, 0);
 }
 
-async function logUsage(place: Place, run: AnswerRun, { usageLog, clock, log }: BotCore) {
-  const { model, tokens, lookups, lookupTokens } = run;
+async function logUsage(
+  place: Place,
+  { run, tokens }: { run: AnswerRun; tokens: number | undefined },
+  { usageLog, clock, log }: BotCore,
+) {
+  const { model, lookups, lookupTokens } = run;
   if (model === undefined) return;
   const { id: person, name } = INVESTIGATOR;
   const used = { model, tokens, lookupTokens, lookups: lookups > 0 ? lookups : undefined };

@@ -34,6 +34,7 @@ test.each(Object.entries(FAULTS))(
     expect(text).toMatch(note);
     expect(text).toMatch(/^No likely cause found[\s\S]*Looked up\n• .*Shop .* became DOWN/);
     expect(text.length).toBeLessThan(MAX_CHARACTERS);
+    expect(text).not.toMatch(/ask again|Ask for less/i);
     expect(card.actions?.map(({ label }) => label)).toEqual(['Investigate again', 'Not now']);
     expect(textOf(world.alert.card)).not.toContain('see thread');
   },
@@ -57,4 +58,15 @@ test('answers commands while a model is silent', async () => {
   const listed = cardOf(await world.say('/monitor list', { place: OPS }));
   expect(textOf(listed)).toContain('Shop');
   expect(world.message()?.card.title).toBe('Looking for the cause…');
+});
+
+test('counts the facts that a silent model has read against the budget', async () => {
+  const world = await startInvestigatedBot({
+    ...{ fault: { kind: 'hang-before-headers' }, settings: { askStallMs: 500 } },
+  });
+  const { card } = await world.concluded();
+  const [, spent = '0'] = /(\d+) of 1,000,000 tokens today/.exec(textOf(card)) ?? [];
+  expect(Number(spent)).toBeGreaterThan(20);
+  const stored = async () => (await world.usageLog.since(OPS, 0)).map(({ tokens }) => tokens);
+  await eventually(async () => (await stored()).at(-1) === Number(spent));
 });

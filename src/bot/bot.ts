@@ -123,8 +123,8 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
   const proposals = createProposals(store);
   const started: StartedPlatforms = { all: [] };
   const pdfs = createPdfReader({ program: options.pdfProgram, log });
-  const parts = createBotParts(core, { features, incidents, threads });
-  const ask = createAsk(core, { features, incidents, threads, proposals, started, pdfs, parts });
+  const botParts = createBotParts(core, { features, incidents, threads });
+  const ask = createAsk(core, { features, incidents, threads, proposals, started, pdfs, botParts });
   const webhooks = createWebhooks(core, () => platformOf(started, WEBHOOK));
   const services: Services = {
     ...core,
@@ -197,7 +197,7 @@ export async function createBot(options: BotOptions): Promise<OpenBot> {
       sender.start(running);
       poller.start();
       unfinished.start(running);
-      for (const one of features.all) one.start?.(parts);
+      for (const one of features.all) one.start?.(botParts);
       tidying.start();
     },
     async stop() {
@@ -279,7 +279,7 @@ function createAsk(
     proposals: Proposals;
     started: StartedPlatforms;
     pdfs: ReturnType<typeof createPdfReader>;
-    parts: BotParts;
+    botParts: BotParts;
   },
 ): Ask {
   const { monitoring, conversations, channels, log } = core;
@@ -306,7 +306,7 @@ function createAsk(
       readPdf: pdfs.read,
       log,
     }),
-    keepCalls: parts.parts.keepCalls,
+    keepCalls: parts.botParts.keepCalls,
     buttonsUnder: (answer, shown) =>
       features.all.flatMap((one) => one.buttonsUnder?.(answer, shown) ?? []),
     async contextOf(place, thread, signal) {

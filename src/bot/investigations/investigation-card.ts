@@ -95,7 +95,7 @@ const lengthOf = (parts: readonly CardPart[]) =>
   parts.reduce((sum, part) => sum + ('text' in part ? part.text.length + 1 : 0), 0);
 
 /** The first line of everything that comes after the conclusion. */
-export const LOOKED_UP = '## Looked up';
+const LOOKED_UP = '## Looked up';
 
 /** The whole investigation in Markdown, for its thread and as a file. Outside text makes no markup. Pure. */
 export function reportText(

@@ -31,6 +31,10 @@ const REFUSED = new Map([
   ['/askwatch forget', 'has to be typed in a thread'],
   ['/askwatch greet Ada', 'hello-world.md adds this command; a test of its own tries it'],
   ['/monitor resume Shop', 'needs a paused monitor'],
+  ...['', ' after=5m', ' budget=100k/day', ' tags=shop,eu'].map(
+    (more) =>
+      [`/monitor investigate on${more}`, 'needs a model: bot/investigations.test.ts'] as const,
+  ),
   [
     '/monitor alerts on shop via=https://hooks.example.com/services/T0/B1/abcdefgh1234',
     'the host of the webhook doesn’t exist',

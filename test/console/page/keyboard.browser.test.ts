@@ -10,7 +10,8 @@ inBrowser('by keyboard in the browser', () => {
   test('a command is found, filled in and sent by keyboard alone', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
-    for (let press = 0; press < 40; press++) {
+    // The commands of the sidebar come before it.
+    for (let press = 0; press < 60; press++) {
       await page.keyboard.press('Tab');
       if (await input(page).evaluate((area) => area === document.activeElement)) break;
     }

@@ -43,6 +43,11 @@ const detailsButton = command({
   summary: 'Post everything that an investigation looked up, as a file',
   right: 'anyone',
   input,
+  once: ({ investigation }) => ({
+    key: `investigation details ${investigation}`,
+    keepMs: 10_000,
+    shown: 'The file is in the thread.',
+  }),
   async run({ investigation }, call) {
     const report = await investigatorOf(call).reportOf(investigation, call.place);
     if (report === undefined) throw new CommandError(FORGOTTEN);

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest';
+import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { planMaintenance } from '../../../src/bot/commands/monitor/maintenance.ts';
 import { actions } from '../../../src/bot/features.ts';
+import type { Place } from '../../../src/bot/shared/place.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { startToolServer } from '../../fakes/tool-server.ts';
+import { conclusion } from '../bot/investigated-bot.ts';
 import { otherServer, startBotWithTools, untilOffered } from '../bot/other-tools.ts';
 import { eventually } from '../eventually.ts';
 import { folderWithSilentAlert } from '../intake/silent-alert.ts';
 import { long } from '../long.ts';
 import { startService } from '../monitoring/service.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestStore } from '../test-store.ts';
 import { type ChatWorld, type OpenWorld, prompted, type WorldOptions } from './world.ts';
 
 /** The newest message with a button of this label. */
@@ -44,6 +48,8 @@ interface Button {
   hasChangedTool?: true;
   /** Needs an alert without news for a long time. */
   hasSilentAlert?: true;
+  /** In a channel that investigates outages at once. */
+  isInvestigated?: true;
 }
 
 const ask = (bed: ChatWorld) => void bed.command('ask', { question: 'why?' });
@@ -54,6 +60,23 @@ async function down({ service }: ChatWorld) {
   await eventually(() => service.requests.length > asked + 1);
   service.setStatus(id, 'DOWN');
   return id;
+}
+
+/** Resolves once an outage is investigated; a later investigation finds another cause. */
+async function investigated(bed: ChatWorld) {
+  bed.provider.answerWith(conclusion({ cause: 'Its disk is full' }));
+  await down(bed);
+  await eventually(() => textsOf(bed).everybody.some((text) => /is down[\s\S]*disk is full/.test(text)));
+  bed.provider.answerWith(conclusion({ cause: 'Its memory is full' }));
+}
+
+async function folderWithInvestigations(place: Place) {
+  const folder = await temporaryFolder();
+  const store = await openTestStore({ folder });
+  const investigate = { afterMs: 1, tokensPerDay: 1_000_000 };
+  await createChannels(store).change(place, { settings: { investigate } });
+  await store.close();
+  return folder;
 }
 
 /** Has the model propose to watch something. */
@@ -79,6 +102,8 @@ async function changedTool(): Promise<Pick<WorldOptions, 'toolServers' | 'folder
     toolServers: [otherServer('docs', { url: server.url, tools: ['look'] })],
   };
 }
+
+const below = { isInvestigated: true, begin: investigated } as const;
 
 const manage = { isManaged: true, isPrivate: true, model: 0 } as const;
 
@@ -150,6 +175,16 @@ const BUTTONS: Record<string, Button> = {
       // The alert, and the line that says that it is over.
       await eventually(() => textsOf(bed).everybody.length === 2);
     },
+  },
+  'investigation again': {
+    ...{ ...below, label: 'Investigate again', model: 1, posts: 0 },
+    says: /memory is full[\s\S]*Try first/,
+  },
+  'investigation off': {
+    ...{ ...below, label: 'Not now', model: 0, posts: 0, says: /turned investigations off/ },
+  },
+  'investigation details': {
+    ...{ ...below, label: 'Details', model: 0, posts: 2, says: /Show the details/ },
   },
   'monitor intake test end': {
     ...{ label: 'End it', model: 0, posts: 0, says: /RESOLVED: Test alert for Production/ },
@@ -263,6 +298,7 @@ export function testEveryButton(open: OpenWorld) {
       watched: real,
       ...(button.hasChangedTool && (await changedTool())),
       ...(button.hasSilentAlert && { folderFor: folderWithSilentAlert }),
+      ...(button.isInvestigated && { folderFor: folderWithInvestigations }),
     });
     await button.begin(bed);
     const message = await eventually(() => showing(bed, button.label), { what: button.label });

@@ -68,7 +68,7 @@ const MAX_RUNBOOK_BYTES = 4096;
 const TOO_LONG = `must have at most ${MAX_RUNBOOK_BYTES} bytes; put the rest on a page, and its address here`;
 
 /**
- * What to do about an outage, as text or the address of a page: data for people and models, never instructions to Askwatch.
+ * Instructions for an outage, as text or the address of a page: data for people and models, never instructions to Askwatch.
  * Our choice: line ends stay, other hidden characters go, and an empty text is none. Everyone who gets an alert sees it, so
  * secrets in its addresses are hidden before it is stored.
  */

@@ -45,7 +45,7 @@ export interface ThreadAt {
   thread: string;
 }
 
-/** What the bot has once all its features are open. */
+/** Parts of the bot that need all its features. */
 export interface BotParts {
   /** Tools for work that nobody asked for: they only read. */
   toolsByItself(about: {

@@ -169,14 +169,14 @@ const Incident = z.object({
   name: z.string(),
   target: z.string(),
   checkType: z.string(),
-  /** As they were when it began. */
+  /** The monitor's tags at the start. */
   tags: z.array(z.string()).optional(),
   status: z.string(),
   /** The status it began with, such as DEGRADED, if it isn't an outage. */
   degraded: z.string().optional(),
   startedAtMs: z.number(),
   reason: z.string().optional(),
-  /** As listed when it began. */
+  /** The runbook at the start, as the list has it. */
   runbook: z.string().optional(),
   /** Number of the change that began it, if the service counts changes. */
   change: z.int().optional(),

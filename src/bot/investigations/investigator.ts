@@ -120,7 +120,7 @@ export class Investigator {
   async #beginDue(): Promise<boolean> {
     const { channels, state, clock } = this.#core;
     const watching = state.current();
-    // Nothing is read from the store while nothing is wrong.
+    // The store is only read while an incident is ongoing.
     if (!watching?.alerts.some(goesOn)) return false;
     for (const { place, investigate: setting, quiet } of await channels.investigating()) {
       if (this.#runs.size >= MAX_RUNNING) return false;

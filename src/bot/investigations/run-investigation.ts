@@ -28,7 +28,7 @@ const NO_MODEL =
   'No model is connected, so nothing was investigated. Ask your Askwatch admin to connect one.';
 const GONE = 'This incident is too old. Askwatch no longer has its data.';
 
-/** What a person who asked should do. The message has a button for that. */
+/** Advice for a person who asked. The message has a button instead. */
 const TO_ASKER = / (?:Rephrase the question and ask again|Ask for less at a time|Ask again)\.$/;
 
 /** The end of one run. */

@@ -66,7 +66,9 @@ async function down({ service }: ChatWorld) {
 async function investigated(bed: ChatWorld) {
   bed.provider.answerWith(conclusion({ cause: 'Its disk is full' }));
   await down(bed);
-  await eventually(() => textsOf(bed).everybody.some((text) => /is down[\s\S]*disk is full/.test(text)));
+  await eventually(() =>
+    textsOf(bed).everybody.some((text) => /is down[\s\S]*disk is full/.test(text)),
+  );
   bed.provider.answerWith(conclusion({ cause: 'Its memory is full' }));
 }
 

@@ -10,9 +10,14 @@ import { eventually } from '../../helpers/eventually.ts';
 /** More than an answer may make. */
 const CALLS = Array.from({ length: 20 }, (_, at) => callOf('get_uptime', { last: `${at + 1}h` }));
 
-const FAULTS: Record<string, { fault?: Fault; script?: Script; note: RegExp }> = {
-  'sends nothing': { fault: { kind: 'hang-before-headers' }, note: /sent nothing for/ },
-  stalls: { fault: { kind: 'stall', afterChunks: 2 }, note: /sent nothing for/ },
+const SILENT = { settings: { askStallMs: 500 } };
+
+const FAULTS: Record<
+  string,
+  { fault?: Fault; script?: Script; settings?: { askStallMs: number }; note: RegExp }
+> = {
+  'sends nothing': { ...SILENT, fault: { kind: 'hang-before-headers' }, note: /sent nothing for/ },
+  stalls: { ...SILENT, fault: { kind: 'stall', afterChunks: 2 }, note: /sent nothing for/ },
   'rejects the key': { fault: { kind: 'status', status: 401 }, note: /rejected .* key \(401\)/ },
   'limits requests': {
     fault: { kind: 'status', status: 429, headers: { 'retry-after': '30' } },
@@ -28,7 +33,7 @@ const FAULTS: Record<string, { fault?: Fault; script?: Script; note: RegExp }> =
 test.each(Object.entries(FAULTS))(
   'ends with a note and the facts if the model %s',
   async (_what, { note, ...options }) => {
-    const world = await startInvestigatedBot({ ...options, settings: { askStallMs: 500 } });
+    const world = await startInvestigatedBot(options);
     const { card } = await world.concluded();
     const text = textOf(card);
     expect(text).toMatch(note);
@@ -62,7 +67,7 @@ test('answers commands while a model is silent', async () => {
 
 test('counts the facts that a silent model has read against the budget', async () => {
   const world = await startInvestigatedBot({
-    ...{ fault: { kind: 'hang-before-headers' }, settings: { askStallMs: 500 } },
+    ...{ ...SILENT, fault: { kind: 'hang-before-headers' } },
   });
   const { card } = await world.concluded();
   const [, spent = '0'] = /(\d+) of 1,000,000 tokens today/.exec(textOf(card)) ?? [];

@@ -307,8 +307,7 @@ function createAsk(
       log,
     }),
     keepCalls: parts.botParts.keepCalls,
-    buttonsUnder: (answer, shown) =>
-      features.all.flatMap((one) => one.buttonsUnder?.(answer, shown) ?? []),
+    buttonsUnder: parts.botParts.buttonsUnder,
     async contextOf(place, thread, signal) {
       const found = threads.incidentAt(place, thread);
       if (!found) return undefined;
@@ -355,8 +354,8 @@ function createBotParts(
         byItself: true,
       });
     },
-    buttonsUnder: (answer) =>
-      features.all.flatMap((one) => one.buttonsUnder?.(answer, { isPrivate: false }) ?? []),
+    buttonsUnder: (answer, shown) =>
+      features.all.flatMap((one) => one.buttonsUnder?.(answer, shown) ?? []),
     async keepCalls(at, answer, calls) {
       for (const one of features.all) await one.keepCalls?.(at, answer, calls);
     },

@@ -128,7 +128,7 @@ export const Monitor = z.object({
   /** Absent if it has none. */
   tags: Tags.optional(),
   /**
-   * Its address if it is one http(s) address of at most 512 characters, otherwise the first 200 characters of its text on one
+   * The runbook if it is one http(s) address of at most 512 characters, otherwise the first 200 characters of it on one
    * line, because the list is read every few seconds. `MonitorDetails` has all of it. Absent if it has none.
    */
   runbook: Runbook.optional(),

@@ -11,7 +11,8 @@ const SECRET_NAME =
 /** A name and a password before the host. */
 const USER_INFO = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*)@/i;
 
-const ADDRESS = /\b[a-z][a-z\d+.-]{0,30}:\/\/[^\s<>"']+/gi;
+/** An apostrophe may be part of a password. */
+const ADDRESS = /\b[a-z][a-z\d+.-]{0,30}:\/\/[^\s<>"]+/gi;
 
 /** `HIDDEN` as it looks after the target was parsed as a URL. */
 const HIDDEN_IN_URL = encodeURIComponent(HIDDEN);

@@ -56,7 +56,7 @@ export interface BotParts {
     person: Person;
   }): Promise<ToolCalls>;
   /** Further buttons under a whole answer. */
-  buttonsUnder(answer: string): CardAction[];
+  buttonsUnder(answer: string, shown: { isPrivate: boolean }): CardAction[];
   /** Stores the tool calls of an answer, before the answer itself. */
   keepCalls(at: ThreadAt, answer: string, calls: readonly AnswerCall[]): Promise<void>;
 }

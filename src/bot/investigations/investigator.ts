@@ -212,7 +212,9 @@ export class Investigator {
     // After a press, or at the next start, the message says why it ended.
     if (signal.aborted) return;
     const { card, likely, isRemembered } = outcome;
-    const buttons = isRemembered ? [...this.#parts().buttonsUnder(id), details(id)] : [];
+    const buttons = isRemembered
+      ? [...this.#parts().buttonsUnder(id, { isPrivate: false }), details(id)]
+      : [];
     const actions = [...buttons, again(id), notNow(id)];
     await this.#changeRun(begun, (now) => ({ ...now, state: 'done', card, actions }), likely);
   }

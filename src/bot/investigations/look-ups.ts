@@ -14,7 +14,7 @@ import {
 import { compact } from '../shared/card.ts';
 import { placeKey } from '../shared/place.ts';
 import { isUp } from '../shared/status.ts';
-import { shownTarget } from '../shared/target-link.ts';
+import { hostOf, shownTarget } from '../shared/target-link.ts';
 import { counted } from '../shared/text-format.ts';
 import { isoTime } from '../tools/tool.ts';
 import { BEFORE_DAYS, earlierFacts, lasted } from './earlier-outages.ts';
@@ -29,7 +29,7 @@ import {
   type UnnumberedFact,
   urlOf,
 } from './found-fact.ts';
-import { hostOf, isInTrouble, relatedMonitors } from './related.ts';
+import { isInTrouble, relatedMonitors } from './related.ts';
 
 /** Everything that was looked up about an incident by rules. */
 export interface LookedUp {
@@ -92,7 +92,8 @@ export async function lookUp(found: ThreadIncident, options: LookUpOptions): Pro
   ];
   return {
     facts: facts.map((fact, at) => ({ id: `F${at + 1}`, ...fact })),
-    runbook: fetched(own)?.runbook,
+    // Without the details, at least the beginning is known.
+    runbook: own.status === 'fulfilled' ? own.value?.runbook : incident.runbook,
     missing: compact(
       listed.status === 'rejected' && 'the list of monitors',
       checked.status === 'rejected' && 'its last checks',

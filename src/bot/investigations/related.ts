@@ -1,5 +1,6 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { isDegraded, isDown } from '../shared/status.ts';
+import { hostOf } from '../shared/target-link.ts';
 
 /** A monitor that may explain an incident or rule something out, with its relation in words. */
 export interface RelatedMonitor {
@@ -22,12 +23,6 @@ export const causeKey = (cause = '') =>
     .replace(NUMBERS, '#')
     .replace(/\s+/g, ' ')
     .trim();
-
-/** Empty if a target has no host. Pure. */
-export function hostOf(target: string): string {
-  const url = target.includes('://') ? target : `any://${target}`;
-  return URL.canParse(url) ? new URL(url).hostname : '';
-}
 
 /**
  * Monitors with a relation to the ones with these ids: dependencies, the same host, the same cause, the same tags, in this

@@ -1,4 +1,4 @@
-import { maskedTarget } from '../../contracts/secret-values.ts';
+import { maskedText } from '../../contracts/secret-values.ts';
 import { alertCard, changesInWords, lasted } from '../alerts/alert-card.ts';
 import { lostWords } from '../alerts/alert-titles.ts';
 import { isReported, wordsOf, wordsOfAll } from '../alerts/alert-words.ts';
@@ -8,7 +8,7 @@ import { SNOOZE_MS } from '../incidents/incidents.ts';
 import { type GroupMember, groupBy, type Incident, type Note } from '../incidents/watch-state.ts';
 import { compact } from '../shared/card.ts';
 import { bold, plain } from '../shared/inert-markdown.ts';
-import { shownTarget } from '../shared/target-link.ts';
+import { hostOf, shownTarget } from '../shared/target-link.ts';
 import { counted, inUnits, inWords, percentText } from '../shared/text-format.ts';
 import {
   BEFORE_DAYS,
@@ -481,12 +481,6 @@ function hostQuestions({ group, all }: ThreadIncident): string[] {
   );
 }
 
-/** Empty if the target has no host. */
-function hostOf(target: string): string {
-  const url = target.includes('://') ? target : `any://${target}`;
-  return URL.canParse(url) ? new URL(url).hostname : '';
-}
-
 function earlierQuestion(incident: Incident, { incidents }: ServiceFacts): string[] {
   if (!incidents) return ['Has it happened before? Its earlier incidents could not be fetched.'];
   const own = ownAtService(incident, { incidents });
@@ -512,9 +506,5 @@ function began(incident: Incident): string {
 
 const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** The scheme is bounded, or a long text of one word would be scanned again and again. */
-const ADDRESS = /\b[a-z][a-z\d+.-]{1,20}:\/\/\S+/gi;
-
 /** Text from a check, without secrets in its addresses. */
-const outside = (text: string) =>
-  plain(text.slice(0, 2 * MAX_TEXT).replace(ADDRESS, maskedTarget), MAX_TEXT);
+const outside = (text: string) => plain(maskedText(text.slice(0, 2 * MAX_TEXT)), MAX_TEXT);

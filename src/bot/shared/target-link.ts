@@ -14,6 +14,12 @@ export function shownTarget(target: string): string {
   return maskedTarget(target).replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
 }
 
+/** Empty if a target has no host. Pure. */
+export function hostOf(target: string): string {
+  const url = target.includes('://') ? target : `any://${target}`;
+  return URL.canParse(url) ? new URL(url).hostname : '';
+}
+
 /** The runbook as a fact: a link to its address without secrets, or the beginning of its text. Empty without a runbook. Pure. */
 export function runbookFacts(runbook: string | undefined): Fact[] {
   if (!runbook) return [];

@@ -63,7 +63,7 @@ export const NewMonitor = z.object({
     .describe('Seconds that a heartbeat may be late; default: 1 hour'),
   tags: TypedTags.optional().describe('Words that group monitors, such as shop,eu'),
   runbook: Runbook.optional().describe(
-    'What to do about an outage: an address or text, such as https://wiki.example.com/shop',
+    'Instructions for an outage: an address or text, such as https://wiki.example.com/shop',
   ),
 });
 export type NewMonitor = z.output<typeof NewMonitor>;

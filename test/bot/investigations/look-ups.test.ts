@@ -256,3 +256,15 @@ test('writes every text from outside on one line, without passwords in addresses
   expect(lines.join('\n')).not.toMatch(/hunter\d/);
   for (const line of lines) expect(line).not.toContain('\n');
 });
+
+test('hides a password with an apostrophe', async () => {
+  const { lines } = await factsOf({
+    incident: outage({ reason: "could not reach https://ada:it's-secret@db.example" }),
+  });
+  expect(lines.join('\n')).not.toContain('secret');
+});
+
+test('knows the beginning of a runbook if the details can’t be fetched', async () => {
+  const { runbook } = await factsOf({ incident: outage({ runbook: 'Restart it.' }) });
+  expect(runbook).toBe('Restart it.');
+});
